@@ -1,0 +1,63 @@
+"""The errors a user can meet, and the one place where a kernel's `Status` becomes one of them."""
+
+from __future__ import annotations
+
+from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
+
+from shtarkov.types import Status
+
+
+class ShtarkovError(Exception):
+    """Base class of the library's errors."""
+
+
+class InvalidProblem(ShtarkovError, ValueError):
+    """The data, the design or an option cannot be used; the message says what to change."""
+
+
+class NotConverged(ShtarkovError, RuntimeError):
+    """A solver or a chain did not reach its stated accuracy."""
+
+
+class SingularGram(ShtarkovError, ArithmeticError):
+    """The Gram matrix of the active columns is numerically singular."""
+
+
+class ChainStuck(ShtarkovError, RuntimeError):
+    """A chain did not move: its averages mean nothing."""
+
+
+class RegionRequired(InvalidProblem):
+    """The integral is infinite without a region of integration or a luckiness weight."""
+
+
+class SamplingWarning(_SklearnConvergenceWarning):
+    """A result was produced but an expert would look at it twice; the message says why."""
+
+
+_ADVICE: dict[Status, tuple[type[ShtarkovError], str]] = {
+    Status.NOT_CONVERGED: (
+        NotConverged,
+        "the solver used up its iterations; raise max_rounds or rescale the columns of X",
+    ),
+    Status.SINGULAR_GRAM: (
+        SingularGram,
+        "the active columns are numerically dependent; use solver='qr', or drop duplicated columns",
+    ),
+    Status.LEFT_CELL: (ShtarkovError, "the point left its cell; use a smaller step"),
+    Status.IRREVERSIBLE: (ShtarkovError, "the move has no reverse move; use a smaller step"),
+    Status.NOT_FINITE: (
+        InvalidProblem,
+        "a value is not finite; look for NaN, infinity or extreme scales in X and y",
+    ),
+}
+
+
+def raise_for_status(status: int, context: str) -> None:
+    """Raise the error that belongs to `status`, naming what was being done and what to change."""
+    code = Status(status)
+    if code is Status.OK:
+        return
+    error, advice = _ADVICE[code]
+    msg = f"{context}: {advice} (status {code.name})"
+    raise error(msg)
