@@ -1,0 +1,1 @@
+"""Compiled linear algebra without statistics: factors kept up to date, solves, thresholds."""
