@@ -1,0 +1,55 @@
+"""Stochastic complexity of sparse, non-smooth estimators, and model selection with it.
+
+Public names are looked up on first use (PEP 562), so that `import shtarkov` stays quick and
+compiles nothing. `_MODULE_OF` is the table; `__all__` and the imports for type checkers repeat its
+names, and a test holds the three together.
+"""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shtarkov.errors import SamplingWarning, ShtarkovError
+    from shtarkov.settings import AccuracySettings, SamplerSettings
+
+__version__ = "0.1.0"
+
+__all__ = ["AccuracySettings", "SamplerSettings", "SamplingWarning", "ShtarkovError"]
+
+_MODULE_OF = {
+    "AccuracySettings": "shtarkov.settings",
+    "SamplerSettings": "shtarkov.settings",
+    "SamplingWarning": "shtarkov.errors",
+    "ShtarkovError": "shtarkov.errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        msg = f"module 'shtarkov' has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """The package as a module whose public functions cannot be hidden by a subpackage.
+
+    `shtarkov.complexity` is a function and a subpackage: importing anything from the subpackage
+    would otherwise bind the module over the function.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, ModuleType) and name in _MODULE_OF:
+            return
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -30,8 +30,9 @@ reduction_kernel: Callable[..., Any] = numba.njit(
 def generic(contract: Callable[..., Any]) -> Any:
     """Turn `contract` into a function dispatched on the type of its first argument.
 
-    The body of `contract` is never run; its signature and docstring are the contract. Implementations
-    are added with ``@contract.register(FamilyType)`` and must use the same argument order.
+    The body of `contract` is never run; its signature and docstring are the contract.
+    Implementations are added with ``@contract.register(FamilyType)`` and must use the same argument
+    order.
     """
 
     @functools.singledispatch
@@ -55,7 +56,7 @@ def generic(contract: Callable[..., Any]) -> Any:
     @overload(dispatch, strict=False, jit_options={"error_model": "numpy", "nogil": True})
     def select(*args: Any) -> Callable[..., Any] | None:
         family = args[0]
-        if isinstance(family, numba_types.BaseNamedTuple):
+        if isinstance(family, numba_types.NamedTuple | numba_types.NamedUniTuple):
             return implementations.get(family.instance_class)
         return None
 

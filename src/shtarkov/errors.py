@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
+from typing import TYPE_CHECKING, Any
 
 from shtarkov.types import Status
+
+if TYPE_CHECKING:
+    from shtarkov.sampling_warning import SamplingWarning as SamplingWarning
 
 
 class ShtarkovError(Exception):
@@ -31,10 +34,6 @@ class RegionRequired(InvalidProblem):
     """The integral is infinite without a region of integration or a luckiness weight."""
 
 
-class SamplingWarning(_SklearnConvergenceWarning):
-    """A result was produced but an expert would look at it twice; the message says why."""
-
-
 _ADVICE: dict[Status, tuple[type[ShtarkovError], str]] = {
     Status.NOT_CONVERGED: (
         NotConverged,
@@ -51,6 +50,16 @@ _ADVICE: dict[Status, tuple[type[ShtarkovError], str]] = {
         "a value is not finite; look for NaN, infinity or extreme scales in X and y",
     ),
 }
+
+
+def __getattr__(name: str) -> Any:
+    """Import `SamplingWarning` when it is asked for: its base class needs scikit-learn."""
+    if name == "SamplingWarning":
+        from shtarkov.sampling_warning import SamplingWarning
+
+        return SamplingWarning
+    msg = f"module 'shtarkov.errors' has no attribute {name!r}"
+    raise AttributeError(msg)
 
 
 def raise_for_status(status: int, context: str) -> None:

@@ -8,7 +8,7 @@ from shtarkov.errors import InvalidProblem
 
 
 def resolve_seed(seed: int | np.random.SeedSequence | None) -> int:
-    """Return an integer seed; `None` draws entropy once, so that it can be recorded and repeated."""
+    """Return an integer seed; `None` draws entropy once, to be recorded with the result."""
     if seed is None:
         return int(np.random.SeedSequence().generate_state(2, np.uint64)[0] >> np.uint64(1))
     if isinstance(seed, np.random.SeedSequence):

@@ -1,0 +1,1 @@
+"""One file per way to get ln C, each with its standard error."""

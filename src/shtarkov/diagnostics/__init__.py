@@ -1,0 +1,1 @@
+"""Diagnostics of active sets; ESS and R-hat come from arviz-stats."""

@@ -1,0 +1,1 @@
+"""The scikit-learn surface; nothing numerical happens here."""

@@ -1,0 +1,1 @@
+"""One file per estimator: its problem, its penalty and how it is solved."""

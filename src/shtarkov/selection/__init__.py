@@ -1,0 +1,1 @@
+"""From complexities to a choice: codelengths, the grid of penalties, comparisons."""

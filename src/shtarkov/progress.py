@@ -1,0 +1,134 @@
+"""Progress as an observer: the compute code calls three methods and does not know who listens."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from shtarkov.errors import InvalidProblem
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as RichBar
+    from rich.progress import TaskID
+
+# A bar that flashes up for a short run says nothing; two seconds is when people start to wonder.
+SHOW_AFTER_SECONDS = 2.0
+
+
+class Progress(Protocol):
+    """What a long computation reports between chunks of compiled work, possibly from threads."""
+
+    def start(self, total: int, description: str) -> None:
+        """Begin a run of `total` units of work."""
+
+    def advance(self, n: int, **numbers: float) -> None:
+        """Report `n` more units done, with named numbers worth showing (a standard error)."""
+
+    def finish(self) -> None:
+        """End the run, also after an error or Ctrl-C."""
+
+
+class SilentProgress:
+    """Reports to nobody."""
+
+    def start(self, total: int, description: str) -> None:
+        """Ignore the start."""
+
+    def advance(self, n: int, **numbers: float) -> None:
+        """Ignore the advance."""
+
+    def finish(self) -> None:
+        """Ignore the end."""
+
+
+class RichProgress:
+    """A bar on standard error, only on a terminal and only if the run lasts longer than `delay`."""
+
+    def __init__(self, delay: float = SHOW_AFTER_SECONDS, console: Console | None = None) -> None:
+        self._delay = delay
+        self._console = console
+        self._lock = threading.Lock()
+        self._bar: RichBar | None = None
+        self._task: TaskID | None = None
+        self._total = self._done = 0
+        self._description = ""
+        self._started_at = 0.0
+
+    def start(self, total: int, description: str) -> None:
+        """Remember when the run began; nothing is drawn yet."""
+        with self._lock:
+            self._total, self._done, self._description = total, 0, description
+            self._started_at = time.monotonic()
+
+    def advance(self, n: int, **numbers: float) -> None:
+        """Count, and draw the bar once the run has lasted long enough."""
+        with self._lock:
+            self._done += n
+            if self._bar is None and time.monotonic() - self._started_at >= self._delay:
+                self._open()
+            if self._bar is not None and self._task is not None:
+                shown = "  ".join(f"{name} {value:.3g}" for name, value in numbers.items())
+                self._bar.update(self._task, completed=self._done, numbers=shown)
+
+    def finish(self) -> None:
+        """Take the bar down; safe to call twice, or without a start."""
+        with self._lock:
+            if self._bar is not None:
+                self._bar.stop()
+            self._bar = self._task = None
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichBar
+
+        console = self._console or Console(stderr=True)
+        if not (console.is_terminal or console.is_jupyter):
+            return
+        self._bar = RichBar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[numbers]}"),
+            console=console,
+            transient=True,
+        )
+        self._task = self._bar.add_task(self._description, total=self._total, numbers="")
+        self._bar.start()
+
+
+def resolve_progress(progress: bool | Progress | None) -> Progress:
+    """Turn the public argument into an observer.
+
+    None: a bar if standard error is a terminal and the run is long; True: a bar from the start (on
+    a terminal or in a notebook); False: silence; an object with start, advance, finish: itself.
+    """
+    if progress is None:
+        return RichProgress() if sys.stderr.isatty() else SilentProgress()
+    if progress is True:
+        return RichProgress(delay=0.0)
+    if progress is False:
+        return SilentProgress()
+    if hasattr(progress, "start") and hasattr(progress, "advance") and hasattr(progress, "finish"):
+        return progress
+    msg = (
+        "progress must be None, True, False or an object with start, advance and finish; "
+        f"got {progress!r}"
+    )
+    raise InvalidProblem(msg)
+
+
+@contextmanager
+def tracked(progress: Progress, total: int, description: str) -> Iterator[Progress]:
+    """Run a block between `start` and `finish`, whatever happens inside it."""
+    progress.start(total, description)
+    try:
+        yield progress
+    finally:
+        progress.finish()
