@@ -27,6 +27,10 @@ NOT_FINITE = int(Status.NOT_FINITE)
 # thousand terms, measured at 2 to 5 eps, with a margin.
 PIVOT_TOLERANCE = 8.0 * 2.220446049250313e-16
 
+# Running products are folded into a logarithm when they leave this range.
+SMALL = 1e-100
+LARGE = 1e100
+
 
 @reduction_kernel
 def pivot_status(pivot, diagonal, k):
@@ -84,28 +88,41 @@ def cholesky_append(chol, k, cross, diagonal):
 
 
 @reduction_kernel
-def cholesky_drop(chol, k, position):
-    """Remove the column at `position`; the factor of the others is left in the leading k - 1 rows.
-
-    Deleting a row of L leaves a lower Hessenberg matrix; one Givens rotation per later column makes
-    it triangular again. Rotations are orthogonal, so no digits are lost.
-    """
+def delete_row(chol, k, position):
+    """Delete row `position` of L: what is left is lower Hessenberg from there on."""
     for i in range(position, k - 1):
         for j in range(i + 2):
             chol[i, j] = chol[i + 1, j]
+
+
+@reduction_kernel
+def rotate_away(chol, n_rows, j):
+    """Zero entry (j, j + 1) by a Givens rotation of columns j and j + 1; gives (cosine, sine)."""
+    kept = chol[j, j]
+    removed = chol[j, j + 1]
+    length = math.hypot(kept, removed)
+    cosine = kept / length
+    sine = removed / length
+    chol[j, j] = length
+    chol[j, j + 1] = 0.0
+    for i in range(j + 1, n_rows):
+        left = chol[i, j]
+        right = chol[i, j + 1]
+        chol[i, j] = cosine * left + sine * right
+        chol[i, j + 1] = cosine * right - sine * left
+    return cosine, sine
+
+
+@reduction_kernel
+def cholesky_drop(chol, k, position):
+    """Remove the column at `position`; the factor of the others is left in the leading k - 1 rows.
+
+    One rotation per later column makes the Hessenberg matrix triangular again. Rotations are
+    orthogonal, so no digits are lost.
+    """
+    delete_row(chol, k, position)
     for j in range(position, k - 1):
-        kept = chol[j, j]
-        removed = chol[j, j + 1]
-        length = math.hypot(kept, removed)
-        cosine = kept / length
-        sine = removed / length
-        chol[j, j] = length
-        chol[j, j + 1] = 0.0
-        for i in range(j + 1, k - 1):
-            left = chol[i, j]
-            right = chol[i, j + 1]
-            chol[i, j] = cosine * left + sine * right
-            chol[i, j + 1] = cosine * right - sine * left
+        rotate_away(chol, k - 1, j)
 
 
 @reduction_kernel
@@ -139,8 +156,16 @@ def solve_factored(chol, k, rhs):
 
 @reduction_kernel
 def log_det_factored(chol, k):
-    """Sum up ln det(L L') of the leading k x k factor."""
+    """Sum up ln det(L L') of the leading k x k factor.
+
+    A logarithm costs more than ten products: it is taken only when the product nears the ends of
+    the floating-point range, and once at the end.
+    """
     total = 0.0
+    product = 1.0
     for i in range(k):
-        total += math.log(chol[i, i])
-    return 2.0 * total
+        product *= chol[i, i]
+        if not (SMALL < product < LARGE):
+            total += math.log(product)
+            product = 1.0
+    return 2.0 * (total + math.log(product))
