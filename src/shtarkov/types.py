@@ -21,6 +21,7 @@ class Status(IntEnum):
     LEFT_CELL = 3
     IRREVERSIBLE = 4
     NOT_FINITE = 5
+    CAPACITY = 6
 
 
 class Fit(NamedTuple):
