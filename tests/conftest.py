@@ -1,25 +1,53 @@
 """Fixtures shared by all tests; sets the kernel cache folder before anything is compiled."""
 
+import contextlib
 import hashlib
 import os
+import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-_SOURCES = Path(__file__).resolve().parents[1] / "src" / "shtarkov"
+_PACKAGE = Path(__file__).resolve().parents[1] / "src" / "shtarkov"
+_KERNEL_SOURCES = ("_jit.py", "types.py", "linalg", "geometry", "families", "sampling")
+_PREFIX = "shtarkov-kernels-"
+_KEEP_SECONDS = 24 * 3600.0
 
 
-def _kernel_cache_folder() -> str:
-    """Name a folder by the hash of all sources: numba's cache does not see edits in other files."""
+def _kernel_cache_folder() -> Path:
+    """Name a folder by the hash of the kernel sources: runs on different code never share it."""
     digest = hashlib.sha256()
-    for path in sorted(_SOURCES.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return str(Path(tempfile.gettempdir()) / f"shtarkov-kernels-{digest.hexdigest()[:16]}")
+    for name in _KERNEL_SOURCES:
+        source = _PACKAGE / name
+        for path in [source] if source.is_file() else sorted(source.rglob("*.py")):
+            digest.update(path.read_bytes())
+    return Path(tempfile.gettempdir()) / f"{_PREFIX}{digest.hexdigest()[:16]}"
 
 
-os.environ.setdefault("NUMBA_CACHE_DIR", _kernel_cache_folder())
+def _remove_old_folders(current: Path) -> None:
+    for folder in current.parent.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # another run may remove it first
+            if folder != current and time.time() - folder.stat().st_mtime > _KEEP_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+if "NUMBA_CACHE_DIR" not in os.environ:
+    _folder = _kernel_cache_folder()
+    _remove_old_folders(_folder)
+    os.environ["NUMBA_CACHE_DIR"] = str(_folder)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip, by name, what measures the compiler when the kernels run as plain Python."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") == "0":
+        return
+    skip = pytest.mark.skip(reason="needs the compiler")
+    for item in items:
+        if item.get_closest_marker("needs_jit"):
+            item.add_marker(skip)
 
 
 @pytest.fixture

@@ -9,22 +9,65 @@ jitclasses and functions passed as arguments are not (docs/developer/design.md h
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import types as numba_types
 from numba.extending import overload
 
+logger = logging.getLogger(__name__)
+
 # error_model="numpy": division by zero gives inf or nan, which the status checks look for.
 # No fastmath: those checks must be able to see nan and inf.
-kernel: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
 
-# For loops that only add and multiply (dot products, axpy): lets the compiler reorder sums and so
-# vectorise them. nan and inf keep their meaning: only `reassoc` and `contract` are switched on.
-reduction_kernel: Callable[..., Any] = numba.njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}
-)
+
+# The rooms kernels live in; an architecture test keeps them out of the others.
+KERNEL_ROOMS = ("linalg", "geometry", "families", "sampling")
+
+
+def _sources_stamp() -> tuple[tuple[str, int, int], ...]:
+    """Name the state of every file a kernel can be compiled from."""
+    package = Path(__file__).parent
+    files = [package / "_jit.py", package / "types.py"]
+    for room in KERNEL_ROOMS:
+        files += sorted((package / room).rglob("*.py"))
+    stats = [(str(path.relative_to(package)), path.stat()) for path in files if path.exists()]
+    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats)
+
+
+_STAMP = _sources_stamp()
+
+
+def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    try:
+        compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError as error:
+        # Numba found no folder it may write to: work all the same, compiling in every process.
+        logger.info("%s; set NUMBA_CACHE_DIR to a writable folder to compile once", error)
+        return numba.njit(**options)(function)
+    # Numba's cache looks only at the file the function is in, so that a caller would keep the old
+    # machine code of a callee edited in another file. Its stamp is made to cover all of them.
+    cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if cache_file is not None:
+        cache_file._source_stamp = (cache_file._source_stamp, _STAMP)
+    return compiled
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile `function` on first use and keep the machine code on disk."""
+    return _compiled(function, _OPTIONS)
+
+
+def reduction_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a loop that only adds and multiplies, letting sums be reordered and so vectorised.
+
+    nan and inf keep their meaning: of the fast-math flags only `reassoc` and `contract` are on.
+    """
+    return _compiled(function, {**_OPTIONS, "fastmath": {"reassoc", "contract"}})
 
 
 def generic(contract: Callable[..., Any]) -> Any:
@@ -53,7 +96,7 @@ def generic(contract: Callable[..., Any]) -> Any:
 
         return decorate
 
-    @overload(dispatch, strict=False, jit_options={"error_model": "numpy", "nogil": True})
+    @overload(dispatch, strict=False, jit_options=_OPTIONS)
     def select(*args: Any) -> Callable[..., Any] | None:
         family = args[0]
         if isinstance(family, numba_types.NamedTuple | numba_types.NamedUniTuple):

@@ -45,6 +45,10 @@ _ADVICE: dict[Status, tuple[type[ShtarkovError], str]] = {
     ),
     Status.LEFT_CELL: (ShtarkovError, "the point left its cell; use a smaller step"),
     Status.IRREVERSIBLE: (ShtarkovError, "the move has no reverse move; use a smaller step"),
+    Status.CAPACITY: (
+        ShtarkovError,
+        "more coefficients are active than the solver has room for; raise its capacity",
+    ),
     Status.NOT_FINITE: (
         InvalidProblem,
         "a value is not finite; look for NaN, infinity or extreme scales in X and y",
