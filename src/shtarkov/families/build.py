@@ -41,7 +41,7 @@ class PenaltyGrid(NamedTuple):
 
 
 def _check_number(value: Any, name: str) -> float:
-    if isinstance(value, bool | np.bool_ | str | bytes):
+    if isinstance(value, bool | np.bool_ | str | bytes) or np.ndim(value) != 0:
         msg = f"{name} must be a number; got {value!r}"
         raise InvalidProblem(msg)
     try:
@@ -137,10 +137,14 @@ def as_vector(values: Any, name: str, length: int) -> Floats:
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         msg = f"{name} has masked entries; drop those rows or fill them in first"
         raise InvalidProblem(msg)
-    if hasattr(values, "dtype") and hasattr(values, "to_numpy"):
+    if hasattr(values, "iloc") and hasattr(values, "dtype"):
         check_numeric_kind(values.dtype, name)
-        values = values.to_numpy()
-    array = np.asarray(values)
+        values = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        msg = f"{name} must be a one-dimensional list of numbers"
+        raise InvalidProblem(msg) from None
     check_numeric_kind(array.dtype, name)
     if array.ndim != 1:
         msg = f"{name} must be one-dimensional; got shape {array.shape} (use .ravel() on a column)"
@@ -224,7 +228,10 @@ def check_columns(columns: Any, n_columns: int, names: Sequence[str] | None) -> 
     """Turn column indices, names or a boolean mask into sorted distinct indices of X's columns."""
     if columns is None:
         return np.empty(0, dtype=np.int64)
-    chosen = np.atleast_1d(np.asarray(columns))
+    try:
+        chosen = np.atleast_1d(np.asarray(columns))
+    except (TypeError, ValueError):
+        raise InvalidProblem("unpenalised must be a list of columns of X") from None
     if chosen.size == 0:
         return np.empty(0, dtype=np.int64)
     if chosen.ndim != 1:
@@ -236,12 +243,12 @@ def check_columns(columns: Any, n_columns: int, names: Sequence[str] | None) -> 
             raise InvalidProblem(msg)
         return np.flatnonzero(chosen).astype(np.int64)
     if chosen.dtype.kind in "UO":
-        position = {name: j for j, name in enumerate(names or ())}
-        missing = [str(name) for name in chosen if name not in position]
-        if missing:
-            msg = f"unpenalised names columns that X does not have: {missing}"
+        known = list(names or ())
+        wrong = [str(name) for name in chosen if known.count(name) != 1]
+        if wrong:
+            msg = f"unpenalised names columns that X does not have exactly once: {wrong}"
             raise InvalidProblem(msg)
-        return np.unique(np.array([position[name] for name in chosen], dtype=np.int64))
+        return np.unique(np.array([known.index(name) for name in chosen], dtype=np.int64))
     if chosen.dtype.kind not in "iu" or chosen.min() < -n_columns or chosen.max() >= n_columns:
         msg = f"unpenalised must hold column indices from 0 to {n_columns - 1}; got {columns!r}"
         raise InvalidProblem(msg)

@@ -10,7 +10,7 @@ Slow twin: centring and a dense QR of the whole array (tests/oracle/test_reducti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -45,27 +45,33 @@ class Layout:
         """Number of arranged columns."""
         return self.order.size + int(self.intercept)
 
-    def arrange(self, rows: Floats, first_row: int, shift: Floats) -> Floats:
+    def arrange(
+        self, rows: Floats, first_row: int, shift: Floats, memory: Literal["C", "F"] = "C"
+    ) -> Floats:
         """Return the shifted, weighted columns in order, as a fresh array."""
-        arranged = np.empty((rows.shape[0], self.n_columns), order="F")
+        arranged = np.empty((rows.shape[0], self.n_columns), order=memory)
         offset = int(self.intercept)
         arranged[:, :offset] = 1.0
-        np.subtract(rows[:, self.order], shift, out=arranged[:, offset:])
+        ordered = rows if self._keeps_order() else rows[:, self.order]
+        np.subtract(ordered, shift, out=arranged[:, offset:])
         if self.root_weights is not None:
             arranged *= self.root_weights[first_row : first_row + rows.shape[0], None]
         return arranged
 
     def largest(self, rows: Floats, first_row: int) -> Floats:
         """Check the rows and return the largest absolute weighted value of each column of X."""
-        check_finite_block(rows, first_row, self.names)
-        sizes = np.abs(rows)
-        raw = sizes.max(axis=0)
-        if raw.max() > LARGEST_SCALE:
+        raw = np.maximum(rows.max(axis=0), -rows.min(axis=0))
+        if not raw.max() <= LARGEST_SCALE:  # also true for NaN, which max passes on
+            check_finite_block(rows, first_row, self.names)
             check_column_scale(raw, self.names)
-        if self.root_weights is not None:
-            sizes *= self.root_weights[first_row : first_row + rows.shape[0], None]
-        weighted: Floats = sizes.max(axis=0)
+        if self.root_weights is None:
+            return raw
+        weights = self.root_weights[first_row : first_row + rows.shape[0], None]
+        weighted: Floats = np.abs(rows * weights).max(axis=0)
         return weighted
+
+    def _keeps_order(self) -> bool:
+        return bool(np.array_equal(self.order, np.arange(self.order.size)))
 
 
 class Triangle(NamedTuple):
@@ -147,3 +153,9 @@ def split_rows(rows: Floats, columns: Ints, scale: Floats) -> Split:
     top = rotated[:rank]
     top[:, kept] = np.triu(top[:, kept])
     return Split(kept, top, rotated[rank:])
+
+
+def with_positive_diagonal(rows: Floats, kept: Ints) -> Floats:
+    """Flip rows so that the triangle of the kept columns does not depend on how rows were read."""
+    signs = np.where(np.diag(rows[:, kept]) < 0.0, -1.0, 1.0)
+    return rows * signs[:, None]

@@ -39,6 +39,7 @@ from shtarkov.families.projection import (
     merge_triangles,
     rank_tolerance,
     split_rows,
+    with_positive_diagonal,
 )
 from shtarkov.families.response import (
     FreePart,
@@ -201,11 +202,11 @@ def _reduce_streamed(
     free = split_rows(ones.rest, free_columns[int(layout.intercept) :], scale)
     rest = split_rows(free.rest, penalised, scale)
     kept_free = np.concatenate((ones.kept, free.kept))
-    top_free = np.vstack((ones.top, free.top))
-    top = np.vstack((top_free, rest.top))
     kept = np.concatenate((kept_free, rest.kept))
+    top = with_positive_diagonal(np.vstack((ones.top, free.top, rest.top)), kept)
+    top_free = top[: kept_free.size]
     reduced = np.zeros((max(rest.kept.size, 1), penalised.size), order="F")
-    reduced[: rest.kept.size] = rest.top[:, penalised]
+    reduced[: rest.kept.size] = top[kept_free.size :, penalised]
     _clear_dependent(reduced, scale[penalised], layout.n_columns)
     part = FreePart(kept_free, top_free[:, kept_free], top_free[:, penalised], whole.shift)
     response = StreamedResponse(
@@ -236,7 +237,7 @@ def _reduce_rotated(source: RowSource, layout: Layout) -> tuple[Floats, FreePart
     if layout.intercept:
         weights = None if layout.root_weights is None else layout.root_weights**2
         shift = np.average(rows, axis=0, weights=weights)[layout.order]
-    arranged = layout.arrange(rows, 0, shift)
+    arranged = layout.arrange(rows, 0, shift, "F")
     used = None
     if layout.root_weights is not None and not layout.root_weights.all():
         used = np.flatnonzero(layout.root_weights)

@@ -1,10 +1,12 @@
 """Coordinates of a data vector in the space a design was reduced to.
 
 The orthonormal basis is never stored when rows were streamed: with T the triangle of the kept
-columns M, the coordinates are T^-T M'y, corrected once by the residual's own (two passes, N D
-operations each). They satisfy T' q = M'y to rounding whatever the conditioning, so estimates are
-those of the full data; their error in the weakest direction is about eps times the condition
-number of M. Slow twin: the explicit basis of a dense QR (tests/oracle/test_reduction_dense.py).
+columns M, the coordinates are q = T^-T M'y. They satisfy T'q = M'y to rounding whatever the
+conditioning, so gradients, hence estimates, are those of the full data; a correction by the
+residual's coordinates would trade that for a better q in the weakest direction, whose error here
+is about eps times the condition number of M. The length outside comes from the corrected residual
+in a second pass, free of cancellation; each pass costs about 4 N D operations.
+Slow twin: the explicit basis of a dense QR (tests/oracle/test_reduction_dense.py).
 """
 
 from __future__ import annotations
@@ -106,7 +108,6 @@ class StreamedResponse:
         fitted = solve_triangular(self.triangle, coordinates) if whole else coordinates
         second, residual_sq = self._inner_products(centred, fitted)
         correction = self._along(second)
-        coordinates += correction
         if self.layout.intercept:
             coordinates[: self.n_free] += centre * self.triangle[: self.n_free, 0]
         outside = min(max(residual_sq - float(correction @ correction), 0.0), total_sq)

@@ -50,16 +50,16 @@ class RowSource:
         if self.kind == "frame":
             part = self.data.iloc[start:stop].to_numpy(dtype=np.float64, na_value=np.nan)
         elif self.kind == "sparse":
-            part = self.data[start:stop].toarray()
+            part = self.data[start:stop]
         elif self.kind == "dask":
             part = self.data[start:stop].compute()
         else:
             part = self.data[start:stop]
-        return np.asarray(part, dtype=np.float64)
+        return _as_floats(part)
 
     def default_block_rows(self) -> int:
         """Rows per block: enough that merging the triangles costs little beside factoring them."""
-        return max(_BLOCK_ROWS, 4 * (self.n_columns + 1))
+        return max(_BLOCK_ROWS, 2 * (self.n_columns + 1))
 
     def _spans(self, block_rows: int | None) -> list[tuple[int, int]]:
         if self.kind == "dask":
@@ -96,8 +96,7 @@ class RowSource:
         from dask.delayed import delayed
 
         def on_chunk(chunk: Any, first_row: int) -> Part:
-            rows = chunk.toarray() if scipy.sparse.issparse(chunk) else chunk
-            return per_block(np.asarray(rows, dtype=np.float64), first_row)
+            return per_block(_as_floats(chunk), first_row)
 
         chunks = [
             chunk
@@ -120,6 +119,11 @@ class RowSource:
             "keep fewer columns (screen them first) or fewer rows",
         )
         return self.block(0, self.n_rows)
+
+
+def _as_floats(rows: Any) -> Floats:
+    dense = rows.toarray() if scipy.sparse.issparse(rows) else rows
+    return np.asarray(dense, dtype=np.float64)
 
 
 def _names_of(columns: Any) -> tuple[str, ...] | None:
@@ -172,7 +176,7 @@ def read_rows(X: Any) -> RowSource:
         raise InvalidProblem("X has masked entries; drop those rows or fill them in first")
     try:
         array = np.asarray(X)
-    except ValueError:
+    except (TypeError, ValueError):
         raise InvalidProblem("the rows of X have different lengths; make them equal") from None
     n_rows, n_columns = _check_shape(array.shape)
     check_numeric_kind(array.dtype, "X")
