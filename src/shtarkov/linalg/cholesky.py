@@ -44,7 +44,10 @@ def pivot_status(pivot, diagonal, k):
 
 @reduction_kernel
 def cholesky(gram, k, chol_out):
-    """Factor the leading k x k block of `gram` (lower triangle read) into `chol_out`."""
+    """Factor the leading k x k block of `gram` (lower triangle read) into `chol_out`.
+
+    `chol_out` may be `gram` itself.
+    """
     for i in range(k):
         row = chol_out[i]
         squared = 0.0
@@ -152,6 +155,13 @@ def solve_factored(chol, k, rhs):
     """Solve L L' x = rhs in place on rhs[:k]."""
     solve_lower(chol, k, rhs)
     solve_upper(chol, k, rhs)
+
+
+@reduction_kernel
+def solve_lower_rows(chol, k, rows, n_rows):
+    """Solve L x = r in place for each of the leading rows r of `rows`."""
+    for i in range(n_rows):
+        solve_lower(chol, k, rows[i])
 
 
 @reduction_kernel
