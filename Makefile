@@ -42,7 +42,7 @@ $(BIN)/python:
 # The test environment contains the run-time one, so its stamp serves `make demo` as well.
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@test -e $(VENV)/.installed-dev || echo "installing shtarkov and what it needs into $(VENV) ..."
-	$(BIN)/python -m pip $(PIP_QUIET) --editable .
+	$(BIN)/python -m pip $(PIP_QUIET) --editable ".[plots]"
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 _PACKAGE = Path(__file__).resolve().parents[1] / "src" / "shtarkov"
-_KERNEL_SOURCES = ("_jit.py", "types.py", "linalg", "geometry", "families", "sampling")
+# The rooms are KERNEL_ROOMS of shtarkov._jit, which cannot be imported before the folder is set.
+KERNEL_ROOMS = ("linalg", "geometry", "families", "sampling", "complexity")
+_KERNEL_SOURCES = ("_jit.py", "types.py", *KERNEL_ROOMS)
 _PREFIX = "shtarkov-kernels-"
 _KEEP_SECONDS = 24 * 3600.0
 

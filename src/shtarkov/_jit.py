@@ -26,7 +26,7 @@ _OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
 
 
 # The rooms kernels live in; an architecture test keeps them out of the others.
-KERNEL_ROOMS = ("linalg", "geometry", "families", "sampling")
+KERNEL_ROOMS = ("linalg", "geometry", "families", "sampling", "complexity")
 
 
 def _sources_stamp() -> tuple[tuple[str, int, int], ...]:

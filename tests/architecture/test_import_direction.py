@@ -5,6 +5,7 @@ import ast
 import pytest
 
 from shtarkov._jit import KERNEL_ROOMS
+from tests import conftest
 from tests.architecture.sources import (
     PACKAGE,
     functions,
@@ -73,8 +74,12 @@ def test_kernels_live_where_the_cache_looks_for_edits(path):
     kernels = [function.name for function in functions(path) if is_kernel(function)]
     assert not kernels or room_of_file(path) in KERNEL_ROOMS, (
         f"{relative(path)} has kernels {kernels}: move them to one of {KERNEL_ROOMS}, or add its "
-        "room to KERNEL_ROOMS in _jit.py and to _KERNEL_SOURCES in tests/conftest.py"
+        "room to KERNEL_ROOMS in _jit.py and in tests/conftest.py"
     )
+
+
+def test_the_tests_hash_the_rooms_the_library_stamps():
+    assert conftest.KERNEL_ROOMS == KERNEL_ROOMS
 
 
 def test_kernels_do_not_raise_or_print():
