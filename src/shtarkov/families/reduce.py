@@ -134,18 +134,9 @@ def reduce_design(
     Design
     """
     source = read_rows(X)
-    free = check_columns(unpenalised, source.n_columns, source.names)
-    penalised = np.setdiff1d(np.arange(source.n_columns), free)
-    if penalised.size == 0:
-        raise InvalidProblem("every column of X is unpenalised; leave at least one to penalise")
     weights = None if sample_weight is None else check_weights(sample_weight, source.n_rows)
-    layout = Layout(
-        intercept=bool(fit_intercept),
-        order=np.concatenate((free, penalised)),
-        n_free=free.size + int(fit_intercept),
-        root_weights=None if weights is None else np.sqrt(weights),
-        names=source.names,
-    )
+    layout = _lay_out(source, bool(fit_intercept), unpenalised, weights)
+    free, penalised = np.split(layout.order, [layout.n_free - int(layout.intercept)])
     n_used = source.n_rows if weights is None else int(np.count_nonzero(weights))
     if n_used <= layout.n_free:
         msg = (
@@ -161,13 +152,12 @@ def reduce_design(
         columns, part, response = _reduce_streamed(source, layout, block_rows)
     else:
         columns, part, response = _reduce_rotated(source, layout)
-    n_unpenalised = part.kept.size
     return Design(
         X=columns,
         n_samples=source.n_rows,
         n_features=penalised.size,
-        n_unpenalised=n_unpenalised,
-        n_orthogonal=n_used - n_unpenalised - columns.shape[0],
+        n_unpenalised=part.kept.size,
+        n_orthogonal=n_used - part.kept.size - columns.shape[0],
         n_zero_weight=source.n_rows - n_used,
         total_weight=float(source.n_rows if weights is None else weights.sum()),
         feature_names=None if source.names is None else tuple(source.names[j] for j in penalised),
@@ -176,6 +166,23 @@ def reduce_design(
         layout=layout,
         free=part,
         response=response,
+    )
+
+
+def _lay_out(
+    source: RowSource, fit_intercept: bool, unpenalised: Any, weights: Floats | None
+) -> Layout:
+    """Order the columns: intercept, unpenalised, penalised."""
+    free = check_columns(unpenalised, source.n_columns, source.names)
+    penalised = np.setdiff1d(np.arange(source.n_columns), free)
+    if penalised.size == 0:
+        raise InvalidProblem("every column of X is unpenalised; leave at least one to penalise")
+    return Layout(
+        intercept=fit_intercept,
+        order=np.concatenate((free, penalised)),
+        n_free=free.size + int(fit_intercept),
+        root_weights=None if weights is None else np.sqrt(weights),
+        names=source.names,
     )
 
 

@@ -152,13 +152,16 @@ def read_rows(X: Any) -> RowSource:
     if isinstance(X, RowSource):
         return X
     if module.startswith("dask."):
-        if not hasattr(X, "to_delayed") or not hasattr(X, "chunks"):
+        from dask.array import Array
+
+        if not isinstance(X, Array):
             raise InvalidProblem(
                 "pass a Dask array; a Dask DataFrame has .to_dask_array(lengths=True)"
             )
         n_rows, n_columns = _check_shape(X.shape)
         check_numeric_kind(X.dtype, "X")
-        return RowSource(X.rechunk({1: -1}), "dask", n_rows, n_columns, None)
+        whole_rows: Any = X.rechunk({1: -1})  # type: ignore[no-untyped-call]
+        return RowSource(whole_rows, "dask", n_rows, n_columns, None)
     if scipy.sparse.issparse(X):
         n_rows, n_columns = _check_shape(X.shape)
         check_numeric_kind(X.dtype, "X")
