@@ -27,6 +27,7 @@ from shtarkov.families.active_work import (
     refactor,
     update_correlations,
     update_residual,
+    update_rhs,
 )
 from shtarkov.linalg.cholesky import solve_factored
 from shtarkov.types import Status
@@ -53,7 +54,7 @@ def solve_face(lam, work):
     """Write the minimum of the face's quadratic, (H + lam2 I)^-1 (X_A'y - lam s), to `target`."""
     k = work.counts[0]
     for i in range(k):
-        work.target[i] = work.z[work.active[i]] - lam * work.signs[i]
+        work.target[i] = work.rhs[i] - lam * work.signs[i]
     solve_factored(work.chol, k, work.target)
 
 
@@ -69,7 +70,8 @@ def descend_in_blocks(lam, work):
                 work.keep[i] = 0
                 wrong += 1
         if wrong == 0:
-            work.coef[: work.counts[0]] = work.target[: work.counts[0]]
+            for i in range(work.counts[0]):
+                work.coef[i] = work.target[i]
             return OK
         status = drop_unkept(work)
         if status != OK:
@@ -104,7 +106,7 @@ def descend_to_walls(lam, work):
 
 
 @kernel
-def exchange(Xt, gram, lam2, column, sign, work):
+def exchange(Xt, gram, lam2, y, column, sign, work):
     """Let a column enter that depends on the active ones: one of those must leave.
 
     X_j = X_A w, so beta_j up by t and beta_A down by t w leaves the fit alone and lowers the l1
@@ -125,7 +127,7 @@ def exchange(Xt, gram, lam2, column, sign, work):
         work.coef[i] -= sign * step * work.target[i]
     status = drop(work, blocking)
     if status == OK:
-        status = append(Xt, gram, lam2, column, sign, work)
+        status = append(Xt, gram, lam2, y, column, sign, work)
         work.coef[work.counts[0] - 1] = sign * step
     return status
 
@@ -153,7 +155,7 @@ def choose_entering(lam, slack, work):
 
 
 @kernel
-def admit(Xt, gram, lam2, n_entering, work):
+def admit(Xt, gram, lam2, y, n_entering, work):
     """Let the listed violators in; a column that depends on the active ones replaces one of them."""
     admitted = 0
     room = work.residual.size if lam2 == 0.0 else work.position.size
@@ -164,22 +166,25 @@ def admit(Xt, gram, lam2, n_entering, work):
             return OK if admitted > 0 else CAPACITY
         column = work.entering[e]
         sign = 1.0 if work.corr[column] > 0.0 else -1.0
-        if append(Xt, gram, lam2, column, sign, work) == OK:
+        if append(Xt, gram, lam2, y, column, sign, work) == OK:
             admitted += 1
     if admitted == 0:
         column = work.entering[0]
         sign = 1.0 if work.corr[column] > 0.0 else -1.0
-        return exchange(Xt, gram, lam2, column, sign, work)
+        return exchange(Xt, gram, lam2, y, column, sign, work)
     return OK
 
 
 @kernel
 def relax(Xt, gram, lam, lam2, y, work):
-    """Move `work` to the exact solution at y; `work.z` must hold X'y. CAPACITY asks for more room."""
+    """Move `work` to the exact solution at y; z, if kept, must hold X'y. CAPACITY: give more room."""
     status = OK
     if work.counts[1] > REFACTOR_EVERY:
         status = refactor(0, work)
-    slack = RELATIVE_SLACK * lam + ROUNDING_SLACK * np.max(np.abs(work.z))
+    update_rhs(Xt, y, work)
+    slack = RELATIVE_SLACK * lam
+    if work.z.size > 0:  # c = z - G_A coef carries the rounding of z
+        slack += ROUNDING_SLACK * np.max(np.abs(work.z))
     for rounds in range(MAX_ROUNDS):
         if status == OK:
             if rounds < WALLED_FROM:
@@ -194,5 +199,5 @@ def relax(Xt, gram, lam, lam2, y, work):
             work.counts[2] = rounds + 1
             update_residual(Xt, y, work)
             return OK
-        status = admit(Xt, gram, lam2, n_entering, work)
+        status = admit(Xt, gram, lam2, y, n_entering, work)
     return NOT_CONVERGED

@@ -4,6 +4,10 @@
 `ActiveWork` is kept between data vectors, so that the next solve starts warm. It holds the active
 columns, their signs and coefficients, their Gram matrix (plus lam2 on the diagonal) and its
 Cholesky factor, and the correlations z = X'y and c = X'r.
+
+Two ways to the correlations: with the full Gram matrix at hand, z moves linearly with y and
+c = z - G_A coef costs D k; without it (`gram` and z are empty) c = X'(y - X_A coef) costs N D and
+z is needed on the active columns only (`rhs`).
 """
 
 from __future__ import annotations
@@ -24,13 +28,14 @@ class ActiveWork(NamedTuple):
 
     `counts` holds (k, factor updates since the last fresh factor, rounds of the last solve, number
     dropped in the last descent). The leading k entries of `active`, `signs`, `coef` and the leading
-    lower triangles of `gram_active` and `chol` are in use. `position` maps a column to its place in
-    `active`, or -1.
+    lower triangles of `gram_active` and `chol` are in use, as are those of `rhs`, X_A'y.
+    `position` maps a column to its place in `active`, or -1.
     """
 
     active: Ints
     signs: Floats
     coef: Floats
+    rhs: Floats
     target: Floats
     keep: Ints
     gram_active: Floats
@@ -44,10 +49,11 @@ class ActiveWork(NamedTuple):
 
 
 @kernel
-def make_work(n, n_features, capacity):
+def make_work(n, n_features, image_size, capacity):
     """Return empty work for n data dimensions, with room for `capacity` active columns."""
     return ActiveWork(
         np.zeros(capacity, np.int64),
+        np.zeros(capacity),
         np.zeros(capacity),
         np.zeros(capacity),
         np.zeros(capacity),
@@ -55,7 +61,7 @@ def make_work(n, n_features, capacity):
         np.zeros((capacity, capacity)),
         np.zeros((capacity, capacity)),
         np.full(n_features, -1, np.int64),
-        np.zeros(n_features),
+        np.zeros(image_size),
         np.zeros(n_features),
         np.zeros(n_features, np.int64),
         np.zeros(n),
@@ -64,8 +70,15 @@ def make_work(n, n_features, capacity):
 
 
 @kernel
+def assign(source, destination):
+    """Copy a vector (a loop compiles in a tenth of the time of a checked slice assignment)."""
+    for i in range(source.size):
+        destination[i] = source[i]
+
+
+@kernel
 def copy_state(source, destination):
-    """Copy the active set, its factor, z and the residual; scratch is left alone."""
+    """Copy the active set, its factor and the correlations; scratch is left alone."""
     k = source.counts[0]
     for i in range(destination.counts[0]):
         destination.position[destination.active[i]] = -1
@@ -79,17 +92,9 @@ def copy_state(source, destination):
             destination.gram_active[i, j] = source.gram_active[i, j]
     destination.counts[0] = k
     destination.counts[1] = source.counts[1]
-    destination.z[:] = source.z
-    destination.residual[:] = source.residual
-
-
-@kernel
-def grown(work, capacity):
-    """Return the same state in a work with room for `capacity` active columns."""
-    wider = make_work(work.residual.size, work.z.size, capacity)
-    copy_state(work, wider)
-    wider.corr[:] = work.corr
-    return wider
+    assign(source.z, destination.z)
+    assign(source.corr, destination.corr)
+    assign(source.residual, destination.residual)
 
 
 @reduction_kernel
@@ -127,7 +132,7 @@ def correlate(Xt, v, out):
 @kernel
 def update_residual(Xt, y, work):
     """Write r = y - X_A coef."""
-    work.residual[:] = y
+    assign(y, work.residual)
     subtract_rows(Xt, work.active, work.coef, work.counts[0], work.residual)
 
 
@@ -135,11 +140,19 @@ def update_residual(Xt, y, work):
 def update_correlations(Xt, gram, y, work):
     """Write c = X'r: D k from Gram rows, N D from the residual when no Gram matrix is held."""
     if gram.size > 0:
-        work.corr[:] = work.z
+        assign(work.z, work.corr)
         subtract_rows(gram, work.active, work.coef, work.counts[0], work.corr)
     else:
         update_residual(Xt, y, work)
         correlate(Xt, work.residual, work.corr)
+
+
+@kernel
+def update_rhs(Xt, y, work):
+    """Write X_A'y for the active columns."""
+    for i in range(work.counts[0]):
+        column = work.active[i]
+        work.rhs[i] = work.z[column] if work.z.size > 0 else dot(Xt[column], y)
 
 
 @kernel
@@ -155,7 +168,7 @@ def refactor(first, work):
 
 
 @kernel
-def append(Xt, gram, lam2, column, sign, work):
+def append(Xt, gram, lam2, y, column, sign, work):
     """Put one column at the end of the active set with coefficient zero."""
     k = work.counts[0]
     row = work.gram_active[k]
@@ -173,6 +186,7 @@ def append(Xt, gram, lam2, column, sign, work):
     work.active[k] = column
     work.signs[k] = sign
     work.coef[k] = 0.0
+    work.rhs[k] = work.z[column] if work.z.size > 0 else dot(Xt[column], y)
     work.position[column] = k
     work.counts[0] = k + 1
     return OK
@@ -189,6 +203,7 @@ def compress(first, work):
         work.active[kept] = work.active[i]
         work.signs[kept] = work.signs[i]
         work.coef[kept] = work.coef[i]
+        work.rhs[kept] = work.rhs[i]
         work.position[work.active[i]] = kept
         column = 0
         for j in range(i + 1):
