@@ -11,15 +11,31 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shtarkov.complexity.region import NormBall
+    from shtarkov.complexity.result import ComplexityResult
     from shtarkov.errors import SamplingWarning, ShtarkovError
+    from shtarkov.families.problems import ElasticNet, Lasso
     from shtarkov.settings import AccuracySettings, SamplerSettings
 
 __version__ = "0.1.0"
 
-__all__ = ["AccuracySettings", "SamplerSettings", "SamplingWarning", "ShtarkovError"]
+__all__ = [
+    "AccuracySettings",
+    "ComplexityResult",
+    "ElasticNet",
+    "Lasso",
+    "NormBall",
+    "SamplerSettings",
+    "SamplingWarning",
+    "ShtarkovError",
+]
 
 _MODULE_OF = {
     "AccuracySettings": "shtarkov.settings",
+    "ComplexityResult": "shtarkov.complexity.result",
+    "ElasticNet": "shtarkov.families.problems",
+    "Lasso": "shtarkov.families.problems",
+    "NormBall": "shtarkov.complexity.region",
     "SamplerSettings": "shtarkov.settings",
     "SamplingWarning": "shtarkov.errors",
     "ShtarkovError": "shtarkov.errors",
