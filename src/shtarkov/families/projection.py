@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.lapack import dtrcon
 
 from shtarkov.families.build import LARGEST_SCALE, check_column_scale, check_finite_block
 from shtarkov.types import Floats, Ints
@@ -144,15 +145,25 @@ def split_rows(rows: Floats, columns: Ints, scale: Floats) -> Split:
     if alive.size == 0:
         return Split(alive, rows[:0], rows)
     unit = rows[:, alive] / np.linalg.norm(rows[:, alive], axis=0)
+    if alive.size == columns.size and _is_clearly_full_rank(unit, tolerance):
+        return Split(columns, rows[: columns.size], rows[columns.size :])
     q, r, order = scipy.linalg.qr(unit, pivoting=True, mode="full", check_finite=False)
     rank = int(np.sum(np.abs(np.diag(r)) > tolerance))
-    if rank == columns.size and not np.tril(rows[:, columns], -1).any():
-        return Split(columns, rows[:rank], rows[rank:])
     rotated = q.T @ rows
     kept = alive[order[:rank]]
     top = rotated[:rank]
     top[:, kept] = np.triu(top[:, kept])
     return Split(kept, top, rotated[rank:])
+
+
+def _is_clearly_full_rank(unit: Floats, tolerance: float) -> bool:
+    """Whether unit columns are triangular and far from dependent, by an estimate in O(n^2)."""
+    n = unit.shape[1]
+    if unit.shape[0] < n or np.tril(unit, -1).any():
+        return False
+    # 1 / (sqrt(n) |R^-1|_1) bounds the least singular value; the estimate may be 10 times too good.
+    reciprocal, _ = dtrcon(np.asfortranarray(unit[:n]))
+    return bool(reciprocal > 10.0 * np.sqrt(n) * tolerance)
 
 
 def with_positive_diagonal(rows: Floats, kept: Ints) -> Floats:

@@ -148,7 +148,7 @@ def reduce_design(
     columns: Floats
     part: FreePart
     response: StreamedResponse | RotatedResponse
-    if is_tall and layout.n_columns <= LARGEST_TRIANGLE:
+    if is_tall and penalised.size <= LARGEST_TRIANGLE:
         columns, part, response = _reduce_streamed(source, layout, block_rows)
     else:
         columns, part, response = _reduce_rotated(source, layout)
