@@ -8,7 +8,7 @@ C(tau) = sum_k a_k (sigma^2/tau)^k, and restricted to norm <= radius, sum_k a_k 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln, logsumexp, softmax
 
 from shtarkov.types import Floats
 
@@ -25,16 +25,24 @@ def log_luckiness(log_weights: Floats, tau: float, sigma: float = 1.0) -> Floats
 
 def log_restricted(log_weights: Floats, radius: float) -> Floats:
     """Give ln C restricted to norm <= radius along the last axis of `log_weights`."""
+    return np.asarray(logsumexp(_restricted_terms(log_weights, radius), axis=-1))
+
+
+def _restricted_terms(log_weights: Floats, radius: float) -> Floats:
     power = _powers(log_weights)
-    terms = log_weights + power * np.log(radius) - gammaln(power + 1.0)
-    return np.asarray(logsumexp(terms, axis=-1))
+    return np.asarray(log_weights + power * np.log(radius) - gammaln(power + 1.0))
+
+
+def restricted_law(log_weights: Floats, radius: float) -> Floats:
+    """Give each k's share of the restricted integral."""
+    return np.asarray(softmax(_restricted_terms(log_weights, radius), axis=-1))
 
 
 def stratum_law(log_weights: Floats, tau: float, sigma: float = 1.0) -> Floats:
     """Give the law of k under the density with weight tau."""
     exponent = 2.0 * np.log(sigma) - np.log(tau)
     terms = log_weights + _powers(log_weights) * exponent
-    return np.asarray(np.exp(terms - logsumexp(terms, axis=-1, keepdims=True)))
+    return np.asarray(softmax(terms, axis=-1))
 
 
 def mean_active(log_weights: Floats, tau: float, sigma: float = 1.0) -> Floats:
