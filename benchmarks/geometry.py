@@ -57,7 +57,7 @@ def schur_step(factor_current, X_proposed, curvature):
 
 
 def seconds_per_call(call: Callable[[], object], budget: float) -> float:
-    """Repeat until the budget is used (at least twice) and give the fastest: others share the CPU."""
+    """Repeat until the budget is used, at least twice, and give the fastest: CPUs are shared."""
     best = np.inf
     spent = 0.0
     n_calls = 0

@@ -4,7 +4,8 @@
 Each function has a twin of the same name and signature in `schur` and in `dense`. The Gram matrix
 is never used, so a factor whose status is SINGULAR_GRAM is still served, up to a condition number
 of about 1e13. Regularised inverses come from the basis of the columns stacked on a root of the
-ridge: if [X; sqrt(r) I] = [Q1; Q2] R then X (X'X + r I)^-1 X' = Q1 Q1' and r (X'X + r I)^-1 = Q2 Q2'.
+ridge: if [X; sqrt(r) I] = [Q1; Q2] R then X (X'X + r I)^-1 X' = Q1 Q1' and
+r (X'X + r I)^-1 = Q2 Q2'.
 """
 
 from __future__ import annotations

@@ -30,9 +30,10 @@ def block_soft_threshold(block, threshold):
     """
     largest = 0.0
     for i in range(block.shape[0]):
-        largest = max(largest, abs(block[i]))
+        if not abs(block[i]) <= largest:  # written so that nan is kept, not lost
+            largest = abs(block[i])
     squared = 0.0
-    if largest > 0.0:
+    if largest != 0.0:
         for i in range(block.shape[0]):
             squared += (block[i] / largest) ** 2
     norm = largest * math.sqrt(squared)
