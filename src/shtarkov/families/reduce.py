@@ -93,7 +93,10 @@ class Design:
         return self.X.shape[0] + self.n_orthogonal
 
     def reduce_response(self, y: ArrayLike) -> ReducedResponse:
-        """Check `y` and express it in the reduced space."""
+        """Check `y` and express it in the reduced space.
+
+        Reads X twice when it was reduced, and not at all otherwise. A Dask array `y` is collected.
+        """
         return self.response.reduce(check_response(y, self.n_samples))
 
     def unpenalised_coef(

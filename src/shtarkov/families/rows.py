@@ -6,8 +6,9 @@ the results, one pass, with memory for a block or two. Its slow twin is `RowSour
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -61,13 +62,6 @@ class RowSource:
         """Rows per block: enough that merging the triangles costs little beside factoring them."""
         return max(_BLOCK_ROWS, 2 * (self.n_columns + 1))
 
-    def _spans(self, block_rows: int | None) -> list[tuple[int, int]]:
-        if self.kind == "dask":
-            edges = itertools.accumulate((int(n) for n in self.data.chunks[0]), initial=0)
-            return [pair for pair in itertools.pairwise(edges) if pair[1] > pair[0]]
-        size = block_rows or self.default_block_rows()
-        return [(i, min(i + size, self.n_rows)) for i in range(0, self.n_rows, size)]
-
     def fold(
         self,
         per_block: Callable[[Floats, int], Part],
@@ -76,34 +70,30 @@ class RowSource:
     ) -> Part:
         """Merge ``per_block(rows, first_row)`` over all blocks, in one pass over the data.
 
-        A Dask array is folded by its own scheduler, chunk by chunk, and its chunks are the blocks.
+        A Dask array is folded by its own scheduler, each chunk block by block where it lies.
         """
-        spans = self._spans(block_rows)
+        size = block_rows or self.default_block_rows()
         if self.kind == "dask":
-            return self._fold_dask(per_block, merge, spans)
-        parts: Iterator[Part] = (per_block(self.block(i, j), i) for i, j in spans)
-        result = next(parts)
-        for part in parts:
-            result = merge(result, part)
-        return result
+            return self._fold_dask(per_block, merge, size)
+        parts = (per_block(self.block(i, j), i) for i, j in _spans(self.n_rows, size))
+        return functools.reduce(merge, parts)
 
     def _fold_dask(
         self,
         per_block: Callable[[Floats, int], Part],
         merge: Callable[[Part, Part], Part],
-        spans: list[tuple[int, int]],
+        size: int,
     ) -> Part:
         from dask.delayed import delayed
 
         def on_chunk(chunk: Any, first_row: int) -> Part:
-            return per_block(_as_floats(chunk), first_row)
+            spans = _spans(chunk.shape[0], size)
+            parts = (per_block(_as_floats(chunk[i:j]), first_row + i) for i, j in spans)
+            return functools.reduce(merge, parts)
 
-        chunks = [
-            chunk
-            for chunk, n in zip(self.data.to_delayed().flat, self.data.chunks[0], strict=True)
-            if n
-        ]
-        parts = [delayed(on_chunk)(chunk, i) for chunk, (i, _) in zip(chunks, spans, strict=True)]
+        starts = itertools.accumulate((int(n) for n in self.data.chunks[0]), initial=0)
+        chunks = zip(self.data.to_delayed().flat, starts, self.data.chunks[0], strict=False)
+        parts = [delayed(on_chunk)(chunk, start) for chunk, start, n_rows in chunks if n_rows]
         while len(parts) > 1:  # pairs, then pairs of pairs: few results are alive at once
             tail = [parts[-1]] if len(parts) % 2 else []
             pairs = zip(parts[0::2], parts[1::2], strict=False)
@@ -119,6 +109,10 @@ class RowSource:
             "keep fewer columns (screen them first) or fewer rows",
         )
         return self.block(0, self.n_rows)
+
+
+def _spans(n_rows: int, size: int) -> list[tuple[int, int]]:
+    return [(i, min(i + size, n_rows)) for i in range(0, n_rows, size)]
 
 
 def _as_floats(rows: Any) -> Floats:
