@@ -1,0 +1,298 @@
+"""ln C along a whole penalty path from one sampled ladder: the derivative identity of THEORY 4.
+
+-d ln C / d ln lam = E[df] = E[slope of the envelope] = n - E|r|^2 (sigma = 1), and ln C falls to
+zero as lam grows. The ladder's mean df, integrated over ln lam, is ln C; Bennett ratios between
+neighbouring rungs give the same numbers with no quadrature, and check them. Slow twin:
+`complexity.enumeration`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
+
+from shtarkov.complexity import ladder as rungs_of
+from shtarkov.complexity.bridge import bar_ladder
+from shtarkov.complexity.quadrature import (
+    NODE_COUNTS,
+    chebyshev_nodes,
+    count_nodes,
+    first_order,
+    integral_weights,
+    interpolation_weights,
+    stand_in,
+    start_of_path,
+)
+from shtarkov.errors import NotConverged
+from shtarkov.families.build import check_lams, check_sigma
+from shtarkov.families.compiled import family_of
+from shtarkov.families.observables import DF, FIT_RESIDUAL, RESIDUAL_SQ, SLOPE
+from shtarkov.progress import Progress, resolve_progress, tracked
+from shtarkov.sampling.chain import Chain
+from shtarkov.seeds import resolve_seed
+from shtarkov.types import Floats
+
+# Parts of the wanted error left to the two deterministic approximations.
+START_SHARE = 0.05
+QUADRATURE_SHARE = 0.1
+# z-scores beyond which a zero-mean check, or path against bridge, is reported. Tens of checks are
+# made per path: four and a half keeps false alarms below one path in a thousand.
+ALARM = 4.5
+MAX_RHAT = 1.05
+MIN_OVERLAP = 0.03
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComplexityPath:
+    """ln C at a list of penalties, with errors, in the order the penalties were given.
+
+    Attributes
+    ----------
+    lams : the penalties
+    ln_c, std_error : ln C and its standard error, in nats
+    mean_df : E[df] at each penalty, minus the slope of ln C in ln lam
+    covariance : (L, L) of the errors: neighbouring penalties share draws
+    bridge_ln_c, bridge_std_error : the same from Bennett ratios at `node_lams`; None when exact
+    node_lams, node_ln_c : the sampled ladder
+    sigma, method, n_draws, ess, rank_rhat, failures, seed, warnings : as in `ComplexityResult`
+    """
+
+    lams: Floats
+    ln_c: Floats
+    std_error: Floats
+    mean_df: Floats
+    covariance: Floats
+    sigma: float
+    method: str
+    node_lams: Floats
+    node_ln_c: Floats
+    bridge_ln_c: Floats | None
+    bridge_std_error: Floats | None
+    n_draws: int
+    ess: float | None
+    rank_rhat: float | None
+    failures: int
+    seed: int | None
+    warnings: tuple[str, ...]
+
+    def difference_error(self, i: int, j: int) -> float:
+        """Standard error of ln_c[i] - ln_c[j]; smaller than either's, as they share draws."""
+        between = self.covariance[i, i] + self.covariance[j, j] - 2.0 * self.covariance[i, j]
+        return math.sqrt(max(float(between), 0.0))
+
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame, one row a penalty."""
+        import pandas as pd
+
+        columns = ("lams", "ln_c", "std_error", "mean_df")
+        return pd.DataFrame({name.removesuffix("s"): getattr(self, name) for name in columns})
+
+
+def complexity_path(
+    problem: Any,
+    lams: ArrayLike,
+    *,
+    sigma: float = 1.0,
+    std_error: float = 0.05,
+    n_chains: int = 4,
+    n_jobs: int | None = None,
+    seed: int | np.random.SeedSequence | None = None,
+    progress: bool | Progress | None = None,
+    max_draws: int = 200_000,
+) -> ComplexityPath:
+    """Estimate the stochastic complexity at every penalty of a path.
+
+    Parameters
+    ----------
+    problem : `Lasso` or `ElasticNet`
+    lams : penalties in any order; the objective is half the squared residual plus lam times the norm
+    sigma : noise standard deviation; only lam / sigma matters
+    std_error : standard error wanted for every ln C, in nats
+    n_chains : independent chains at each rung of the ladder
+    n_jobs : threads; the numbers do not depend on it
+    seed : repeats the result exactly; None draws one and records it
+    progress : None shows a bar on a terminal, False never, or an object with start/advance/finish
+    max_draws : draws per chain and rung after which the error reached is reported instead
+    """
+    grid = check_lams(lams)
+    scale = check_sigma(sigma)
+    run = _LadderRun(problem, grid.lams / scale, scale, std_error, resolve_seed(seed))
+    with threadpool_limits(1), tracked(resolve_progress(progress), 1, "ln C") as bar:
+        path = run.estimate(n_chains, n_jobs, bar, max_draws)
+    return replace(
+        path,
+        lams=grid.lams[grid.position],
+        ln_c=path.ln_c[grid.position],
+        std_error=path.std_error[grid.position],
+        mean_df=path.mean_df[grid.position],
+        covariance=path.covariance[np.ix_(grid.position, grid.position)],
+    )
+
+
+def path_integrand(chain: Chain) -> tuple[Floats, Floats]:
+    """Give the slope of the envelope, whose mean is wanted, and two combinations of mean zero."""
+    df = chain.column(DF)
+    fit_residual = chain.column(FIT_RESIDUAL)
+    lost = chain.state.y.size - chain.column(RESIDUAL_SQ)
+    return chain.column(SLOPE), np.stack([fit_residual - df, lost - df])
+
+
+class _LadderRun:
+    """One path: its ladder, the functionals wanted, and how they become the result."""
+
+    def __init__(
+        self, problem: Any, kappas: Floats, sigma: float, std_error: float, seed: int
+    ) -> None:
+        self.family = family_of(problem, 1.0, sigma)
+        self.kappas, self.sigma, self.wanted, self.seed = kappas, sigma, std_error, seed
+        norms = np.sqrt(np.einsum("ij,ij->i", self.family.Xt, self.family.Xt))
+        self.norms = norms[norms > 0.0]
+        self.targets = np.log(kappas)
+
+    def estimate(
+        self, n_chains: int, n_jobs: int | None, bar: Progress, max_draws: int
+    ) -> ComplexityPath:
+        """Sample the ladder and integrate it; refine it while the integrand is not resolved."""
+        if self.norms.size == 0:  # no column can enter
+            return self._result([], np.zeros(0), np.zeros(self.kappas.size), ())
+        start = start_of_path(self.norms, START_SHARE * self.wanted)
+        low = float(self.targets.min())
+        if low >= math.log(start):
+            values = np.array([first_order(self.norms, kappa) for kappa in self.kappas])
+            return self._result([], np.zeros(0), values, ())
+        high, inside = math.log(start), np.minimum(self.targets, math.log(start))
+        tail = np.array([first_order(self.norms, max(kappa, start)) for kappa in self.kappas])
+        n, tolerance = self.family.Xt.shape[1], QUADRATURE_SHARE * self.wanted
+        count = count_nodes(self.norms, n, low, high, inside, tolerance)
+        notes: tuple[str, ...] = ()
+        while True:
+            nodes = chebyshev_nodes(low, high, count)
+            rungs = self._sample(nodes, inside, n_chains, n_jobs, bar, max_draws)
+            means = np.array([rung.mean for rung in rungs])
+            variances = np.array([rung.variance for rung in rungs])
+            unresolved = _unresolved(nodes, inside, means, variances)
+            if unresolved <= self.wanted or count == NODE_COUNTS[-1]:
+                break
+            count = NODE_COUNTS[NODE_COUNTS.index(count) + 1]
+        if unresolved > self.wanted:
+            notes = (f"the quadrature may be off by {unresolved:.2g} nats",)
+        return self._result(rungs, nodes, tail, notes)
+
+    def _sample(
+        self,
+        nodes: Floats,
+        inside: Floats,
+        n_chains: int,
+        n_jobs: int | None,
+        bar: Progress,
+        max_draws: int,
+    ) -> list[rungs_of.Rung]:
+        points = [(float(lam), float(lam)) for lam in np.exp(nodes)]
+        rungs = rungs_of.make_rungs(
+            self.family,
+            points,
+            seed=self.seed,
+            n_chains=n_chains,
+            probe=True,
+            expected=stand_in(self.norms, self.family.Xt.shape[1], nodes),
+        )
+        rungs_of.sample_until(
+            rungs,
+            integral_weights(nodes, inside),
+            self.wanted,
+            path_integrand,
+            max_draws=max_draws,
+            n_jobs=n_jobs,
+            bar=bar,
+        )
+        return rungs
+
+    def _result(
+        self,
+        rungs: Sequence[rungs_of.Rung],
+        nodes: Floats,
+        tail: Floats,
+        notes: tuple[str, ...],
+    ) -> ComplexityPath:
+        """Assemble ln C, its error and its checks."""
+        means = np.array([rung.mean for rung in rungs])
+        variances = np.array([rung.variance for rung in rungs])
+        inside = np.minimum(self.targets, nodes[0]) if nodes.size else self.targets
+        count = (self.targets.size, nodes.size)
+        weights = integral_weights(nodes, inside) if nodes.size else np.zeros(count)
+        slopes = interpolation_weights(nodes, inside) if nodes.size else np.zeros(count)
+        covariance = (weights * variances) @ weights.T
+        # The deterministic parts of the error: the tail beyond the start, and the quadrature.
+        fixed = START_SHARE * self.wanted * np.ones(self.targets.size) if nodes.size else tail
+        covariance[np.diag_indices_from(covariance)] += np.minimum(fixed, tail) ** 2
+        node_ln_c = np.zeros(0)
+        if nodes.size:
+            node_ln_c = tail.min() + integral_weights(nodes, nodes) @ means
+        bridge, bridge_error, worries = self._bridge(rungs, nodes, node_ln_c, variances)
+        rhat, ess = rungs_of.convergence(rungs)
+        if rhat is not None and rhat > MAX_RHAT:
+            worries = (*worries, f"rank R-hat {rhat:.3f} at one rung: run longer chains")
+        failures = sum(int(chain.failures[1:].sum()) for rung in rungs for chain in rung.chains)
+        error = np.sqrt(np.diag(covariance))
+        if error.max() > 1.05 * self.wanted:
+            worries = (*worries, f"the error asked for was not reached: raise max_draws")
+        return ComplexityPath(
+            lams=self.kappas * self.sigma,
+            ln_c=tail + weights @ means,
+            std_error=error,
+            mean_df=slopes @ means,
+            covariance=covariance,
+            sigma=self.sigma,
+            method="path",
+            node_lams=np.exp(nodes) * self.sigma,
+            node_ln_c=node_ln_c,
+            bridge_ln_c=bridge,
+            bridge_std_error=bridge_error,
+            n_draws=sum(rung.n_draws for rung in rungs),
+            ess=ess,
+            rank_rhat=rhat,
+            failures=failures,
+            seed=self.seed,
+            warnings=(*notes, *worries),
+        )
+
+    def _bridge(
+        self, rungs: Sequence[rungs_of.Rung], nodes: Floats, node_ln_c: Floats, variances: Floats
+    ) -> tuple[Floats | None, Floats | None, tuple[str, ...]]:
+        """Bridge the same ladder and say where it contradicts the path or the identities."""
+        if not rungs:
+            return None, None, ()
+        worries = []
+        worst = max((abs(z) for rung in rungs for z in rung.checks), default=0.0)
+        if worst > ALARM:
+            worries.append(f"quantities of equal mean differ by {worst:.1f} standard errors")
+        try:
+            steps = bar_ladder(*rungs_of.neighbour_work(rungs))
+        except NotConverged:
+            return None, None, (*worries, "the bridge found no overlap between rungs")
+        start = node_ln_c[0]
+        path_error = np.sqrt(integral_weights(nodes, nodes) ** 2 @ variances)
+        bridge, bridge_error = start + steps.ln_ratio, steps.std_error
+        spread = np.hypot(path_error, bridge_error)
+        gap = np.abs(bridge - node_ln_c) / np.where(spread > 0.0, spread, np.inf)
+        overlaps = min(step.overlap for step in steps.steps)
+        if gap.max() > ALARM and overlaps > MIN_OVERLAP:
+            worries.append(f"path and bridge differ by {gap.max():.1f} standard errors")
+        return bridge, bridge_error, tuple(worries)
+
+
+def _unresolved(nodes: Floats, targets: Floats, means: Floats, variances: Floats) -> float:
+    """Give the part of the change between this rule and the nested one that noise cannot explain."""
+    coarse = np.zeros((targets.size, nodes.size))
+    coarse[:, ::2] = integral_weights(nodes[::2], targets)
+    change = integral_weights(nodes, targets) - coarse
+    noise = np.sqrt(change**2 @ variances)
+    excess = np.abs(change @ means) - 3.0 * noise
+    # The finer rule's error is far below the change itself: one more doubling divides it again.
+    return 0.1 * float(np.max(np.maximum(excess, 0.0)))
