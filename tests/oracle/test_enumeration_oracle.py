@@ -29,7 +29,7 @@ def agrees(found, expected, tolerance):
 
 @pytest.mark.parametrize("oracle", named("lasso_enumeration"))
 def test_lasso_table(oracle):
-    table = enumerate_strata(oracle["X"], oracle["lam"], oracle["sigma"], accuracy=1e-5)
+    table = enumerate_strata(oracle["X"], oracle["lam"], oracle["sigma"])
     gap = np.abs(table.ln_a - np.log(oracle["a"]))
     assert np.all(gap < 4 * table.std_error + TABLE_ERROR)
     agrees(table.ln_c(oracle["lam"]), oracle["ln_C_luckiness"], TABLE_ERROR)

@@ -74,8 +74,9 @@ def mbar(
         msg = "energies must not be NaN and n_per_state not negative"
         raise InvalidProblem(msg)
     sampled = np.flatnonzero(counts)
-    shift = _solve(energy[sampled], counts[sampled].astype(np.float64))
-    log_mixture = _log_mixture(energy[sampled], counts[sampled].astype(np.float64), shift)
+    drawn = counts[sampled].astype(np.float64)
+    shift = solve_states(energy[sampled], drawn)
+    log_mixture = _log_mixture(energy[sampled], drawn, shift)
     log_z = np.asarray(logsumexp(-energy - log_mixture, axis=1))
     influence = _influence(energy, counts, log_z, log_mixture)
     groups = np.arange(energy.shape[1]) if labels is None else np.asarray(labels)
@@ -88,18 +89,31 @@ def _log_mixture(energy: Floats, counts: Floats, shift: Floats) -> Floats:
     return np.asarray(logsumexp((np.log(counts) + shift)[:, None] - energy, axis=0))
 
 
-def _solve(energy: Floats, counts: Floats) -> Floats:
-    """Minimise sum_n log_mixture_n - sum_s N_s shift_s over shift with shift_0 = 0."""
-    shift = np.zeros(counts.size)
+def solve_states(
+    energy: Floats, counts: Floats, copies: Floats | None = None, start: Floats | None = None
+) -> Floats:
+    """Solve for -ln Z of the states that were drawn from, relative to the first.
+
+    Minimises sum_n copies_n log_mixture_n - sum_s N_s shift_s over shift with shift_0 = 0.
+
+    Parameters
+    ----------
+    energy : (K, n) reduced energies
+    counts : (K,) positive number of draws of each state
+    copies : (n,) how often each column of `energy` was drawn; once by default
+    start : (K,) a first guess
+    """
+    shift = np.zeros(counts.size) if start is None else start - start[0]
     if counts.size == 1:
         return shift
+    weights = np.ones(energy.shape[1]) if copies is None else copies
     log_mixture = _log_mixture(energy, counts, shift)
     for _ in range(_MAX_ROUNDS):
-        weight = np.exp((np.log(counts) + shift)[:, None] - energy - log_mixture)
-        gradient = weight.sum(axis=1) - counts
+        share = np.exp((np.log(counts) + shift)[:, None] - energy - log_mixture)
+        gradient = share @ weights - counts
         if np.abs(gradient / counts).max() < _TOLERANCE:
             return shift
-        shift, log_mixture = _descend(energy, counts, shift, log_mixture, weight, gradient)
+        shift, log_mixture = _descend(energy, counts, weights, shift, log_mixture, share)
     msg = "the states do not overlap; put more states between them"
     raise NotConverged(msg)
 
@@ -107,23 +121,24 @@ def _solve(energy: Floats, counts: Floats) -> Floats:
 def _descend(
     energy: Floats,
     counts: Floats,
+    weights: Floats,
     shift: Floats,
     log_mixture: Floats,
-    weight: Floats,
-    gradient: Floats,
+    share: Floats,
 ) -> tuple[Floats, Floats]:
     """Take a Newton step, shortened until the objective falls; else one self-consistent step."""
-    hessian = np.diag(weight.sum(axis=1)) - weight @ weight.T
+    total = share @ weights
+    hessian = np.diag(total) - (share * weights) @ share.T
     step = np.zeros(counts.size)
-    step[1:] = -np.linalg.lstsq(hessian[1:, 1:], gradient[1:], rcond=1e-13)[0]
-    before = log_mixture.sum() - counts @ shift
+    step[1:] = -np.linalg.lstsq(hessian[1:, 1:], (total - counts)[1:], rcond=1e-13)[0]
+    before = weights @ log_mixture - counts @ shift
     for size in (1.0, 0.3, 0.05):
         proposed = shift + size * step
         mixture = _log_mixture(energy, counts, proposed)
         # Rounding of the sum hides changes below this: such a step is as good as the optimum.
-        if mixture.sum() - counts @ proposed <= before + 1e-12 * abs(before):
+        if weights @ mixture - counts @ proposed <= before + 1e-12 * abs(before):
             return proposed, mixture
-    proposed = -np.asarray(logsumexp(-energy - log_mixture, axis=1))
+    proposed = -np.asarray(logsumexp(-energy - log_mixture, axis=1, b=weights))
     proposed -= proposed[0]
     return proposed, _log_mixture(energy, counts, proposed)
 
