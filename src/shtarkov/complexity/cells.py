@@ -66,10 +66,13 @@ def active_sets(n_features: int) -> Iterator[tuple[int, ...]]:
         yield from combinations(range(n_features), n_active)
 
 
-def lasso_cells(columns: Floats, lam: float, active: tuple[int, ...]) -> Cells | None:
+def lasso_cells(
+    columns: Floats, lam: float, active: tuple[int, ...], signs: Floats | None = None
+) -> Cells | None:
     """Describe the Lasso's cells of one active set; `None` if its columns are dependent.
 
-    `columns` and `lam` are in units where sigma is 1: X / sigma and lam / sigma^2.
+    All sign patterns by default, or the rows of `signs`. `columns` and `lam` are in units where
+    sigma is 1: X / sigma and lam / sigma^2.
     """
     n_rows, n_features = columns.shape
     n_active = len(active)
@@ -81,7 +84,7 @@ def lasso_cells(columns: Floats, lam: float, active: tuple[int, ...]) -> Cells |
     pivots = np.abs(np.diag(triangle))
     if np.any(pivots <= _DEPENDENT * np.linalg.norm(columns[:, chosen], axis=0)):
         return None
-    patterns = sign_patterns(n_active)
+    patterns = sign_patterns(n_active) if signs is None else signs
     share = basis.T @ columns[:, others]
     residual = columns[:, others] - basis @ share
     residual -= basis @ (basis.T @ residual)

@@ -22,7 +22,12 @@ from shtarkov.complexity.cells import (
     lasso_cells,
     reduce_columns,
 )
-from shtarkov.complexity.rectangle import MAX_POINTS, rectangle_probabilities, sobol_points
+from shtarkov.complexity.rectangle import (
+    MAX_POINTS,
+    MAX_RANK,
+    rectangle_probabilities,
+    sobol_points,
+)
 from shtarkov.errors import InvalidProblem, raise_for_status
 from shtarkov.types import Floats, Ints
 
@@ -129,6 +134,59 @@ def enumerate_strata(
         ln_a = ln_a + np.arange(ln_a.size) * np.log(rate)
         return StratumTable(ln_a, error, sigma, lam if tau is None else tau)
     return StratumTable(ln_a, error, sigma)
+
+
+def cell_mass(
+    X: ArrayLike,
+    lam: float,
+    active: ArrayLike,
+    signs: ArrayLike,
+    sigma: float = 1.0,
+    *,
+    accuracy: float = 1e-4,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Give ln P_{A,s}, the Gaussian mass of the Lasso's level sets in one cell, and its error.
+
+    Parameters
+    ----------
+    X : (N, D) design with at most `MAX_RANK` independent columns besides the active ones
+    lam : weight of the L1 norm
+    active : (k,) indices of the active columns, which must be independent
+    signs : (k,) their signs
+    sigma : noise standard deviation
+    accuracy : standard error of ln P aimed at
+    seed : of the points' random shifts
+
+    Returns
+    -------
+    ln P (-inf for a cell that cannot occur) and its standard error
+    """
+    design = np.asarray(X, dtype=np.float64) / sigma
+    chosen = tuple(int(index) for index in np.asarray(active, dtype=np.int64))
+    cells = lasso_cells(design, lam / sigma**2, chosen, np.atleast_2d(np.asarray(signs, float)))
+    if cells is None:
+        msg = "the active columns are dependent: this cell has no volume; drop one of them"
+        raise InvalidProblem(msg)
+    if np.linalg.matrix_rank(cells.rows) > MAX_RANK:
+        msg = f"more than {MAX_RANK} dimensions; sample the level set instead"
+        raise InvalidProblem(msg)
+    if cells.rows.shape[0] == 0 or not np.isfinite(cells.log_weight[0]):
+        return (0.0 if np.isfinite(cells.log_weight[0]) else -np.inf), 0.0
+    rng, n_points, out = np.random.default_rng(seed), _FIRST_POINTS, np.zeros((1, 3))
+    while True:
+        wanted = np.array([n_points])
+        status = rectangle_probabilities(
+            cells.rows, cells.lower, cells.upper, wanted, sobol_points(), _N_SHIFTS, rng, out
+        )
+        raise_for_status(status, "probability of a cell")
+        scale, mean, variance = out[0]
+        if variance <= (accuracy * mean) ** 2 or n_points == MAX_POINTS:
+            break
+        n_points *= 2
+    if mean <= 0.0:
+        return -np.inf, 0.0
+    return float(scale + np.log(mean)), float(np.sqrt(variance) / mean)
 
 
 class _Ledger:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shtarkov.complexity.cells import sign_patterns
-from shtarkov.complexity.enumeration import enumerate_strata
+from shtarkov.complexity.enumeration import cell_mass, enumerate_strata
 from shtarkov.errors import InvalidProblem
 
 
@@ -106,6 +106,27 @@ def test_bad_input(design):
         table.ln_c(0.5)
     with pytest.raises(InvalidProblem, match="restricted"):
         table.ln_c_restricted(1.0)
+
+
+def test_masses_of_cells_add_up_to_the_stratum(design):
+    lam, sigma = 0.9, 0.8
+    table = enumerate_strata(design, lam, sigma)
+    total = 0.0
+    for j in range(4):
+        gram = design[:, j] @ design[:, j]
+        weight = np.sqrt(gram / (2 * np.pi)) / sigma * np.exp(-(lam**2) / (2 * gram * sigma**2))
+        for sign in (-1.0, 1.0):
+            total += weight * np.exp(cell_mass(design, lam, [j], [sign], sigma)[0])
+    assert np.log(total) == pytest.approx(table.ln_a[1], abs=4e-4)
+    assert cell_mass(design, lam, [], [], sigma)[0] == pytest.approx(table.ln_a[0], abs=4e-4)
+    assert cell_mass(design, lam, [0, 1, 2, 3], np.ones(4), sigma) == (0.0, 0.0)
+
+
+def test_mass_of_cells_that_cannot_occur(design):
+    doubled = np.c_[design, 3 * design[:, 0]]
+    assert cell_mass(doubled, 0.9, [0], [1.0]) == (-np.inf, 0.0)
+    with pytest.raises(InvalidProblem, match="dependent"):
+        cell_mass(doubled, 0.9, [0, 4], [1.0, 1.0])
 
 
 @pytest.mark.slow
