@@ -21,7 +21,7 @@ help:
 	@echo "make demo         install into $(VENV) and show what the library does on the diabetes data"
 	@echo "make test         everything the continuous integration runs"
 	@echo "make test-slow    the long statistical tests"
-	@echo "make test-lowest  the unit tests on the oldest supported dependencies"
+	@echo "make test-lowest  the unit tests on the oldest supported dependencies (PYTHON=python3.11)"
 	@echo "make bench        the timings quoted in the documentation"
 	@echo "make format       format the code and apply the safe lint fixes"
 	@echo "make clean        remove environments, caches and build output"
@@ -54,8 +54,8 @@ $(LOWEST_VENV)/.installed: pyproject.toml constraints/lowest.txt
 	$(check_python)
 	$(PYTHON) -m venv $(LOWEST_VENV)
 	@echo "installing the oldest supported dependencies into $(LOWEST_VENV) ..."
-	$(LOWEST_BIN)/python -m pip $(PIP_QUIET) --constraint constraints/lowest.txt --editable . \
-		pytest pytest-xdist hypothesis mpmath
+	$(LOWEST_BIN)/python -m pip $(PIP_QUIET) --constraint constraints/lowest.txt \
+		--editable ".[plots,dask]" pandas pytest pytest-xdist hypothesis mpmath
 	@touch $@
 
 # ---- what users and the continuous integration run --------------------------------------------------
