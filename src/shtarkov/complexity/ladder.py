@@ -33,6 +33,9 @@ FEW_EVENTS = 50
 MAX_ROUNDS = 12
 # A chain's draws grow by at most this factor a round: early error estimates are themselves noisy.
 MAX_GROWTH = 6.0
+# The control variates are regressed over this many blocks at least, of this length at most.
+BLOCKS = 40
+LONGEST_BLOCK = 20
 # Every so many draws the envelope at the neighbouring rungs is solved, for the bridge.
 PROBE_EVERY = 5
 
@@ -88,10 +91,22 @@ class Rung:
 
 
 def _coefficients(target: Floats, controls: Floats) -> Floats:
-    """Regress the target on the controls over all draws."""
-    centred = controls - controls.mean(axis=(1, 2), keepdims=True)
-    flat = centred.reshape(controls.shape[0], -1)
-    return np.asarray(np.linalg.lstsq(flat.T, (target - target.mean()).ravel(), rcond=1e-10)[0])
+    """Regress the target on the controls over block means.
+
+    Single draws would weigh a fast and a slow part alike; over blocks longer than the memory the
+    regression sees what the mean's error is made of (measured: up to half the error at small tau).
+    """
+    length = max(1, min(LONGEST_BLOCK, target.size // BLOCKS))
+    blocks = _block_means(controls, length).reshape(controls.shape[0], -1)
+    wanted = _block_means(target, length).ravel()
+    centred = blocks - blocks.mean(axis=1, keepdims=True)
+    return np.asarray(np.linalg.lstsq(centred.T, wanted - wanted.mean(), rcond=1e-10)[0])
+
+
+def _block_means(series: Floats, length: int) -> Floats:
+    n_blocks = series.shape[-1] // length
+    trimmed = series[..., : n_blocks * length]
+    return np.asarray(trimmed.reshape(*series.shape[:-1], n_blocks, length).mean(axis=-1))
 
 
 def _z_score(control: Floats) -> float:

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from shtarkov.complexity import ladder as rungs_of
 from shtarkov.complexity.bridge import bar_ladder
+from shtarkov.complexity.integrands import slope_in_lam
 from shtarkov.complexity.quadrature import (
     NODE_COUNTS,
     chebyshev_nodes,
@@ -32,9 +33,7 @@ from shtarkov.complexity.quadrature import (
 from shtarkov.errors import NotConverged
 from shtarkov.families.build import check_lams, check_sigma
 from shtarkov.families.compiled import family_of
-from shtarkov.families.observables import DF, FIT_RESIDUAL, RESIDUAL_SQ, SLOPE
 from shtarkov.progress import Progress, resolve_progress, tracked
-from shtarkov.sampling.chain import Chain
 from shtarkov.seeds import resolve_seed
 from shtarkov.types import Floats
 
@@ -44,7 +43,9 @@ QUADRATURE_SHARE = 0.1
 # z-scores beyond which a zero-mean check, or path against bridge, is reported. Tens of checks are
 # made per path: four and a half keeps false alarms below one path in a thousand.
 ALARM = 4.5
-MAX_RHAT = 1.05
+# R-hat of independent short chains exceeds one by about the inverse of their effective size.
+MAX_RHAT = 1.01
+RHAT_NOISE = 12.0
 MIN_OVERLAP = 0.03
 
 
@@ -135,14 +136,6 @@ def complexity_path(
     )
 
 
-def path_integrand(chain: Chain) -> tuple[Floats, Floats]:
-    """Give the slope of the envelope, whose mean is wanted, and two combinations of mean zero."""
-    df = chain.column(DF)
-    fit_residual = chain.column(FIT_RESIDUAL)
-    lost = chain.state.y.size - chain.column(RESIDUAL_SQ)
-    return chain.column(SLOPE), np.stack([fit_residual - df, lost - df])
-
-
 class _LadderRun:
     """One path: its ladder, the functionals wanted, and how they become the result."""
 
@@ -206,7 +199,7 @@ class _LadderRun:
             rungs,
             integral_weights(nodes, inside),
             self.wanted,
-            path_integrand,
+            slope_in_lam,
             max_draws=max_draws,
             n_jobs=n_jobs,
             bar=bar,
@@ -236,7 +229,7 @@ class _LadderRun:
             node_ln_c = tail.min() + integral_weights(nodes, nodes) @ means
         bridge, bridge_error, worries = self._bridge(rungs, nodes, node_ln_c, variances)
         rhat, ess = rungs_of.convergence(rungs)
-        if rhat is not None and rhat > MAX_RHAT:
+        if rhat is not None and ess is not None and rhat > MAX_RHAT + RHAT_NOISE / ess:
             worries = (*worries, f"rank R-hat {rhat:.3f} at one rung: run longer chains")
         failures = sum(int(chain.failures[1:].sum()) for rung in rungs for chain in rung.chains)
         error = np.sqrt(np.diag(covariance))

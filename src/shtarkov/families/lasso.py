@@ -153,6 +153,16 @@ def degrees_of_freedom(lam2, work):
 
 
 @kernel
+def sign_energy(work):
+    """Return s'(H + lam2 I)^-1 s."""
+    k = work.counts[0]
+    for i in range(k):
+        work.target[i] = work.signs[i]
+    solve_lower(work.chol, k, work.target)
+    return dot(work.target[:k], work.target[:k])
+
+
+@kernel
 def log_volume(lam2, work):
     """Return -ln J_cons = ln det(H + lam2 I) - half ln det H; infinite where k exceeds n."""
     k = work.counts[0]
@@ -194,6 +204,7 @@ def _observe(family, weight, work, row_out):
     row_out[obs.RESIDUAL_SQ] = residual_sq
     row_out[obs.ENVELOPE] = 0.5 * residual_sq + penalty
     row_out[obs.NORM] = norm
+    row_out[obs.SIGN_ENERGY] = sign_energy(work)
     row_out[obs.LOG_VOLUME] = log_volume(lam2, work)
     row_out[obs.KKT_RESIDUAL] = worst_condition(family.lam, lam2, work)
 

@@ -13,9 +13,9 @@ OBSERVABLES: Final = (
     "residual_sq",
     "envelope",
     "norm",  # the family's own norm of coef, without lam
+    "sign_energy",  # s'(H + curvature)^-1 s: minus d norm / d lam at fixed y
     "log_volume",  # -ln J_cons
     "kkt_residual",
 )
-K, DF, PENALTY, SLOPE, FIT_RESIDUAL, RESIDUAL_SQ, ENVELOPE, NORM, LOG_VOLUME, KKT_RESIDUAL = range(
-    len(OBSERVABLES)
-)
+K, DF, PENALTY, SLOPE, FIT_RESIDUAL, RESIDUAL_SQ, ENVELOPE, NORM = range(8)
+SIGN_ENERGY, LOG_VOLUME, KKT_RESIDUAL = range(8, len(OBSERVABLES))
