@@ -127,12 +127,20 @@ def worst_errors(condition: float, rng: np.random.Generator) -> Errors:
 
 
 def print_table(rows: list[Errors]) -> None:
-    print("| cond(X_A) | u cond(H) | " + " | ".join(Errors._fields[1:]) + " |")
+    print("| | | projector | | | pair volume | | | |")
     print("|---:" * (len(Errors._fields) + 1) + "|")
+    print(
+        "| cond(X_A) | u cond(H) | dense KKT | Schur | basis "
+        "| dense KKT | Gram-only | Sylvester | basis |"
+    )
     for row in rows:
         cells = [f"{row.condition:.0e}", f"{UNIT_ROUNDOFF * row.condition**2:.0e}"]
         cells += ["refused" if np.isnan(value) else f"{value:.0e}" for value in row[1:]]
         print("| " + " | ".join(cells) + " |")
+
+
+def first_refusal(rows: list[Errors]) -> float:
+    return min(row.condition for row in rows if np.isnan(row.schur))
 
 
 def draw(rows: list[Errors]) -> None:
@@ -142,6 +150,7 @@ def draw(rows: list[Errors]) -> None:
     from matplotlib import pyplot as plt
 
     mpl.rcParams["svg.hashsalt"] = "shtarkov"  # the same file on every run
+    mpl.rcParams["svg.fonttype"] = "none"  # text stays text
     table = np.array(rows)
     condition = table[:, 0]
     figure, axes = plt.subplots(1, 2, figsize=(10.0, 4.2), sharex=True, sharey=True)
@@ -169,8 +178,11 @@ def draw(rows: list[Errors]) -> None:
         axis.set_title(f"worst error: {title}", fontsize=10)
         axis.set_xlabel("cond(X_A)")
         axis.set_ylim(1e-17, 1e2)
+        axis.axvspan(first_refusal(rows), condition[-1], color="#c44e52", alpha=0.07)
+        axis.text(condition[-1], 3e-17, "Gram matrix refused ", ha="right", fontsize=8)
         axis.legend(fontsize=8, loc="upper left")
         axis.grid(alpha=0.3)
+    axes[0].set_ylabel("absolute error")
     figure.tight_layout()
     FIGURE.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(FIGURE, metadata={"Date": None})

@@ -38,7 +38,7 @@ class RouteChoice(NamedTuple):
 
 
 # What `measure_rates` gave on the machine of docs/geometry.md (benchmarks/geometry.py prints it).
-DEFAULT_RATES = Rates(dense=8.9e9, schur=1.1e10, qr=1.0e10)
+DEFAULT_RATES = Rates(dense=1.6e10, schur=1.1e10, qr=1.1e10)
 
 
 def work_per_step(n_samples: int, n_active: int) -> dict[str, float]:
