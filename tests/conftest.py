@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-_PACKAGE = Path(__file__).resolve().parents[1] / "src" / "shtarkov"
+_TESTS = Path(__file__).resolve().parent
+_PACKAGE = _TESTS.parent / "src" / "shtarkov"
 # The rooms are KERNEL_ROOMS of shtarkov._jit, which cannot be imported before the folder is set.
 KERNEL_ROOMS = ("linalg", "geometry", "families", "sampling", "complexity")
 _KERNEL_SOURCES = ("_jit.py", "types.py", *KERNEL_ROOMS)
@@ -42,14 +43,27 @@ if "NUMBA_CACHE_DIR" not in os.environ:
     os.environ["NUMBA_CACHE_DIR"] = str(_folder)
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks that are set here
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip, by name, what measures the compiler when the kernels run as plain Python."""
+    """Mark the slow tests that run on every commit; skip what measures an absent compiler."""
+    _sample_slow_tests(items)
     if os.environ.get("NUMBA_DISABLE_JIT", "0") == "0":
         return
     skip = pytest.mark.skip(reason="needs the compiler")
     for item in items:
         if item.get_closest_marker("needs_jit"):
             item.add_marker(skip)
+
+
+def _sample_slow_tests(items: list[pytest.Item]) -> None:
+    """Mark a folder's first slow test, where its author has not marked another one."""
+    slow: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("slow"):
+            slow.setdefault(item.path.relative_to(_TESTS).parts[0], []).append(item)
+    for tests in slow.values():
+        if not any(item.get_closest_marker("ci_sample") for item in tests):
+            tests[0].add_marker(pytest.mark.ci_sample)
 
 
 @pytest.fixture
