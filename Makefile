@@ -55,7 +55,7 @@ $(LOWEST_VENV)/.installed: pyproject.toml constraints/lowest.txt
 	$(PYTHON) -m venv $(LOWEST_VENV)
 	@echo "installing the oldest supported dependencies into $(LOWEST_VENV) ..."
 	$(LOWEST_BIN)/python -m pip $(PIP_QUIET) --constraint constraints/lowest.txt \
-		--editable ".[plots,dask]" pandas pytest pytest-xdist hypothesis mpmath
+		--editable ".[arviz,plots,dask]" pandas pytest pytest-xdist hypothesis mpmath
 	@touch $@
 
 # ---- what users and the continuous integration run --------------------------------------------------

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from shtarkov.complexity.result import ComplexityResult
     from shtarkov.errors import SamplingWarning, ShtarkovError
     from shtarkov.families.problems import ElasticNet, Lasso
+    from shtarkov.sampling.chains import Chains
+    from shtarkov.sampling.sample import sample
     from shtarkov.settings import AccuracySettings, SamplerSettings
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AccuracySettings",
+    "Chains",
     "ComplexityResult",
     "ElasticNet",
     "Lasso",
@@ -28,10 +31,12 @@ __all__ = [
     "SamplerSettings",
     "SamplingWarning",
     "ShtarkovError",
+    "sample",
 ]
 
 _MODULE_OF = {
     "AccuracySettings": "shtarkov.settings",
+    "Chains": "shtarkov.sampling.chains",
     "ComplexityResult": "shtarkov.complexity.result",
     "ElasticNet": "shtarkov.families.problems",
     "Lasso": "shtarkov.families.problems",
@@ -39,6 +44,7 @@ _MODULE_OF = {
     "SamplerSettings": "shtarkov.settings",
     "SamplingWarning": "shtarkov.errors",
     "ShtarkovError": "shtarkov.errors",
+    "sample": "shtarkov.sampling.sample",
 }
 
 

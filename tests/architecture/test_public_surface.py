@@ -91,7 +91,12 @@ def test_the_lowest_pins_are_the_lower_bounds():
     pins = (ROOT / "constraints" / "lowest.txt").read_text(encoding="utf-8").splitlines()
     pinned = dict(line.split("==") for line in pins if line and not line.startswith("#"))
     extras = project["optional-dependencies"]
-    for requirement in [*project["dependencies"], *extras["plots"], *extras["dask"]]:
+    for requirement in [
+        *project["dependencies"],
+        *extras["plots"],
+        *extras["dask"],
+        *extras["arviz"],
+    ]:
         name, bound = requirement.split(">=")
         name = name.split("[")[0]
         assert pinned[name].startswith(bound), f"{name}: {bound} and {pinned[name]}"

@@ -1,0 +1,241 @@
+"""`sample`: draws of data vectors from the luckiness law, by the sampler named.
+
+Target: density proportional to exp(-E(y) / sigma^2), E half the squared residual plus the penalty,
+whose norm is weighted by tau (THEORY sections 2 and 4b). The work is done in units of the noise
+scale; what is returned is in the user's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
+
+from shtarkov.errors import InvalidProblem
+from shtarkov.families.build import check_lam, check_sigma
+from shtarkov.families.compiled import family_of
+from shtarkov.families.observables import OBSERVABLES
+from shtarkov.progress import Progress, resolve_progress, tracked
+from shtarkov.sampling.chains import QUANTITIES, Chains
+from shtarkov.sampling.checkpoint import Checkpoint, stored_seed
+from shtarkov.sampling.collect import collect
+from shtarkov.sampling.mean_square import MeanSquare, check_truth
+from shtarkov.sampling.runs import Chunk, Plan, Request, Run
+from shtarkov.seeds import resolve_seed, rng_for
+from shtarkov.types import Status
+
+RECORDABLE = ("active", "data")
+SOLVERS = ("auto", "schur", "qr", "dense")
+# Modules with a function `plan(request)`, imported when asked for: each brings its own kernels.
+SAMPLERS = {
+    "hmc": "shtarkov.sampling.hmc_run",
+}
+
+
+def sample(
+    problem: Any,
+    lam: float,
+    *,
+    sigma: float = 1.0,
+    tau: float | None = None,
+    sampler: str = "hmc",
+    solver: str = "auto",
+    n_draws: int = 1000,
+    n_warmup: int | None = None,
+    n_chains: int = 4,
+    seed: int | np.random.SeedSequence | None = None,
+    n_jobs: int | None = None,
+    progress: bool | Progress | None = None,
+    record: Sequence[str] = (),
+    truth: ArrayLike | None = None,
+    checkpoint: str | Path | None = None,
+    **options: Any,
+) -> Chains:
+    """Draw data vectors and describe their estimates.
+
+    Parameters
+    ----------
+    problem : `Lasso`, `ElasticNet`, ...
+    lam : penalty; the objective is half the squared residual plus lam times the norm
+    sigma : noise standard deviation
+    tau : luckiness weight of the norm; None means lam
+    sampler : "hmc" (the default and the quickest), "ppmh" (the paper's), "level_set" (the
+        coefficients stay fixed), "coarea" (level-set, fibre and crossing moves in turn) or
+        "tempering" (replica exchange)
+    solver : geometry of "ppmh" and "coarea": "schur", "qr", "dense" or "auto"
+    n_draws : draws of each chain
+    n_warmup : tuning steps before them; None takes the sampler's own number
+    n_chains : independent chains
+    seed : repeats the draws exactly; None draws one and records it
+    n_jobs : threads; the draws do not depend on it
+    progress : None shows a bar on a terminal, False never, or an object with start/advance/finish
+    record : any of "active" (which coefficients) and "data" (the reduced data vectors, in `extras`)
+    truth : (D,) coefficients to record the mean squared error of the estimate against ("mse")
+    checkpoint : folder to keep finished chunks in. Called again with the same arguments, the run
+        continues from the last one and finishes the n_draws asked for; a larger n_draws extends it.
+    options : of the sampler named
+
+    Returns
+    -------
+    Chains
+        What is known so far, with `interrupted` set, if Ctrl-C is pressed after the first chunk.
+    """
+    scale = check_sigma(sigma)
+    weight = _luckiness_weight(lam, tau)
+    number = _resolve(seed, checkpoint)
+    _check_counts({"n_draws": n_draws, "n_chains": n_chains}, 1)
+    with threadpool_limits(1):
+        family = family_of(problem, check_lam(lam), scale)
+        request = _request(family, weight, solver, record, truth, scale, options)
+        plan = _plan(sampler, request)
+        warmup = plan.n_warmup if n_warmup is None else n_warmup
+        _check_counts({"n_warmup": warmup}, 0)
+        about = {
+            "problem": problem.name,
+            "sampler": sampler,
+            "solver": solver,
+            "lam": float(lam),
+            "tau": weight,
+            "sigma": scale,
+            "seed": number,
+            "n_warmup": warmup,
+        }
+        kept = None
+        if checkpoint is not None:
+            kept = Checkpoint(checkpoint, _fingerprint(about, n_chains, request, truth))
+        runs = [_make_run(plan, request, number, chain, truth, record) for chain in range(n_chains)]
+        with tracked(resolve_progress(progress), n_draws * n_chains, sampler) as bar:
+            drawn, cut = collect(
+                runs, n_draws, warmup, plan.chunk_draws, n_jobs=n_jobs, bar=bar, checkpoint=kept
+            )
+    return _assemble(drawn, about, problem.design, family.Xt.shape[1], cut)
+
+
+def _resolve(seed: Any, checkpoint: str | Path | None) -> int:
+    stored = stored_seed(checkpoint) if seed is None and checkpoint is not None else None
+    return resolve_seed(seed) if stored is None else stored
+
+
+def _luckiness_weight(lam: float, tau: float | None) -> float:
+    if tau is None:
+        return check_lam(lam)
+    if not (np.isfinite(tau) and tau > 0.0):
+        msg = f"tau must be positive and finite; got {tau!r}"
+        raise InvalidProblem(msg)
+    return float(tau)
+
+
+def _check_counts(counts: dict[str, Any], least: int) -> None:
+    for name, value in counts.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            msg = f"{name} must be an integer of at least {least}; got {value!r}"
+            raise InvalidProblem(msg)
+
+
+def _request(
+    family: Any,
+    weight: float,
+    solver: str,
+    record: Sequence[str],
+    truth: Any,
+    sigma: float,
+    options: dict[str, Any],
+) -> Request:
+    wanted = {record} if isinstance(record, str) else set(record)
+    if not wanted <= set(RECORDABLE):
+        msg = f"record takes any of {RECORDABLE}; got {sorted(wanted - set(RECORDABLE))}"
+        raise InvalidProblem(msg)
+    if solver not in SOLVERS:
+        msg = f"solver must be one of {SOLVERS}; got {solver!r}"
+        raise InvalidProblem(msg)
+    return Request(
+        family=family,
+        weight=weight / sigma,
+        solver=solver,
+        active="active" in wanted,
+        data="data" in wanted or truth is not None,
+        sigma=sigma,
+        options=options,
+    )
+
+
+def _plan(sampler: str, request: Request) -> Plan:
+    if sampler not in SAMPLERS:
+        msg = f"sampler must be one of {sorted(SAMPLERS)}; got {sampler!r}"
+        raise InvalidProblem(msg)
+    plan: Plan = importlib.import_module(SAMPLERS[sampler]).plan(request)
+    return plan
+
+
+def _make_run(
+    plan: Plan, request: Request, seed: int, chain: int, truth: Any, record: Sequence[str]
+) -> Run:
+    run = plan.make_run(rng_for(seed, 0, chain))
+    if truth is None:
+        return run
+    known = check_truth(truth, request.family.Xt.shape[0])
+    return MeanSquare(run, request.family, known, request.sigma, "data" in record)
+
+
+def _digest(*values: Any) -> str:
+    """Name arrays and plain values by their content."""
+    digest = hashlib.sha256()
+    for value in values:
+        if isinstance(value, np.ndarray):
+            digest.update(repr((value.shape, value.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(value).tobytes())
+        else:
+            digest.update(repr(value).encode())
+    return digest.hexdigest()[:16]
+
+
+def _fingerprint(
+    about: dict[str, Any], n_chains: int, request: Request, truth: Any
+) -> dict[str, Any]:
+    """Give everything that determines the draws, except how many."""
+    options = {name: _digest(np.asarray(value)) for name, value in sorted(request.options.items())}
+    return {
+        **about,
+        "n_chains": n_chains,
+        "design": _digest(*request.family),
+        "record": [request.active, request.data],
+        "truth": None if truth is None else _digest(np.asarray(truth, dtype=np.float64)),
+        "options": options,
+    }
+
+
+def _assemble(
+    drawn: Sequence[Chunk], about: dict[str, Any], design: Any, n_dim: int, cut: bool
+) -> Chains:
+    """Stack the chains and bring them to the user's units."""
+    sigma = about["sigma"]
+    trace = np.stack([chunk.trace for chunk in drawn])
+    powers = {"penalty": 2, "envelope": 2, "residual_sq": 2, "norm": 1}
+    names = (*QUANTITIES, "kkt_residual")
+    columns = {
+        name: trace[:, :, OBSERVABLES.index(name)] * sigma ** powers.get(name, 0) for name in names
+    }
+    columns["k"] = np.rint(columns["k"]).astype(np.int64)
+    counts = np.sum([chunk.failures for chunk in drawn], axis=0)
+    extras = {name: np.stack([chunk.extras[name] for chunk in drawn]) for name in drawn[0].extras}
+    if "active" in extras:
+        extras["active"] = extras["active"].astype(bool)
+    if "data" in extras:
+        extras["data"] = extras["data"] * sigma
+    return Chains(
+        **about,
+        n_dim=n_dim,
+        n_orthogonal=design.n_orthogonal,
+        **columns,
+        accepted=np.stack([chunk.accepted for chunk in drawn]),
+        step_seconds=np.stack([chunk.seconds for chunk in drawn]),
+        failures={Status(i).name: int(n) for i, n in enumerate(counts) if i > 0 and n > 0},
+        interrupted=cut,
+        extras=extras,
+    )
