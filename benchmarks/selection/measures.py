@@ -18,6 +18,10 @@ from benchmarks.selection.choice import Choice
 from benchmarks.selection.simulated import DataSet, covariance
 
 
+# A penalty of zero, the end of a path, counts as this share of the largest.
+LEAST_SHARE = 1e-4
+
+
 def risk(data: DataSet, choice: Choice) -> float:
     """Excess squared error in units of the noise variance."""
     assert data.beta is not None
@@ -60,10 +64,13 @@ def measure(data: DataSet, choice: Choice) -> dict[str, Any]:
 def spread(data: DataSet, choices: list[Choice]) -> dict[str, Any]:
     """How much the answers from several half-samples of one data set differ.
 
-    Standard deviation of ln lam (where each has one), mean Jaccard distance between two supports,
+    Standard deviation of ln lam (of those that have one, if they are more than half), mean Jaccard distance between two supports,
     and root mean squared deviation of the fitted values from their mean over the noise scale.
     """
-    logs = np.log([max(choice.lam, 1e-300) for choice in choices])
+    centred = (data.X - data.X.mean(axis=0)).T @ (data.y - data.y.mean())
+    least = LEAST_SHARE * float(np.max(np.abs(centred)))
+    with_lam = [choice.lam for choice in choices if np.isfinite(choice.lam)]
+    logs = np.log(np.maximum(with_lam, least))
     supports = [frozenset(np.flatnonzero(choice.coef).tolist()) for choice in choices]
     distances = [
         1.0 - len(a & b) / max(len(a | b), 1) if a | b else 0.0
@@ -73,7 +80,7 @@ def spread(data: DataSet, choices: list[Choice]) -> dict[str, Any]:
     fits = np.array([choice.intercept + data.X @ choice.coef for choice in choices])
     scale = data.sigma if data.sigma is not None else float(np.std(data.y))
     return {
-        "lam_spread": float(np.std(logs, ddof=1)) if np.all(np.isfinite(logs)) else None,
+        "lam_spread": float(np.std(logs, ddof=1)) if logs.size > len(choices) / 2 else None,
         "support_spread": float(np.mean(distances)),
         "fit_spread": float(np.sqrt(np.mean((fits - fits.mean(axis=0)) ** 2)) / scale),
         "seconds": float(sum(choice.seconds for choice in choices)),
