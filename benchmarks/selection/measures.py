@@ -17,7 +17,6 @@ import numpy as np
 from benchmarks.selection.choice import Choice
 from benchmarks.selection.simulated import DataSet, covariance
 
-
 # A penalty of zero, the end of a path, counts as this share of the largest.
 LEAST_SHARE = 1e-4
 
@@ -64,8 +63,9 @@ def measure(data: DataSet, choice: Choice) -> dict[str, Any]:
 def spread(data: DataSet, choices: list[Choice]) -> dict[str, Any]:
     """How much the answers from several half-samples of one data set differ.
 
-    Standard deviation of ln lam (of those that have one, if they are more than half), mean Jaccard distance between two supports,
-    and root mean squared deviation of the fitted values from their mean over the noise scale.
+    Standard deviation of ln lam (of those that have one, if they are more than half), mean Jaccard
+    distance between two supports, and root mean squared deviation of the fitted values from their
+    mean over the noise scale.
     """
     centred = (data.X - data.X.mean(axis=0)).T @ (data.y - data.y.mean())
     least = LEAST_SHARE * float(np.max(np.abs(centred)))
