@@ -11,8 +11,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shtarkov.complexity.estimate import complexity
+    from shtarkov.complexity.path import ComplexityPath, complexity_path
     from shtarkov.complexity.region import NormBall
     from shtarkov.complexity.result import ComplexityResult
+    from shtarkov.complexity.spectrum import StratumSpectrum, stratum_spectrum
     from shtarkov.errors import SamplingWarning, ShtarkovError
     from shtarkov.families.problems import ElasticNet, Lasso
     from shtarkov.sampling.chains import Chains
@@ -24,6 +27,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AccuracySettings",
     "Chains",
+    "ComplexityPath",
     "ComplexityResult",
     "ElasticNet",
     "Lasso",
@@ -31,12 +35,17 @@ __all__ = [
     "SamplerSettings",
     "SamplingWarning",
     "ShtarkovError",
+    "StratumSpectrum",
+    "complexity",
+    "complexity_path",
     "sample",
+    "stratum_spectrum",
 ]
 
 _MODULE_OF = {
     "AccuracySettings": "shtarkov.settings",
     "Chains": "shtarkov.sampling.chains",
+    "ComplexityPath": "shtarkov.complexity.path",
     "ComplexityResult": "shtarkov.complexity.result",
     "ElasticNet": "shtarkov.families.problems",
     "Lasso": "shtarkov.families.problems",
@@ -44,7 +53,11 @@ _MODULE_OF = {
     "SamplerSettings": "shtarkov.settings",
     "SamplingWarning": "shtarkov.errors",
     "ShtarkovError": "shtarkov.errors",
+    "StratumSpectrum": "shtarkov.complexity.spectrum",
+    "complexity": "shtarkov.complexity.estimate",
+    "complexity_path": "shtarkov.complexity.path",
     "sample": "shtarkov.sampling.sample",
+    "stratum_spectrum": "shtarkov.complexity.spectrum",
 }
 
 

@@ -168,7 +168,7 @@ def cell_mass(
     if cells is None:
         msg = "the active columns are dependent: this cell has no volume; drop one of them"
         raise InvalidProblem(msg)
-    if np.linalg.matrix_rank(cells.rows) > MAX_RANK:
+    if cells.rows.size and np.linalg.matrix_rank(cells.rows) > MAX_RANK:
         msg = f"more than {MAX_RANK} dimensions; sample the level set instead"
         raise InvalidProblem(msg)
     if cells.rows.shape[0] == 0 or not np.isfinite(cells.log_weight[0]):

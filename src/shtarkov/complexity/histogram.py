@@ -33,7 +33,7 @@ _BEYOND = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class StratumSpectrum:
+class HistogramSpectrum:
     """ln a_k with errors; every tau and every radius follow from it.
 
     Attributes
@@ -149,7 +149,7 @@ def combine_histograms(
     largest: int | None = None,
     reference: tuple[float, float, float] | None = None,
     n_blocks: int | None = None,
-) -> StratumSpectrum:
+) -> HistogramSpectrum:
     """Combine draws of k at several luckiness weights into one stratum spectrum.
 
     Parameters
@@ -187,7 +187,7 @@ def combine_histograms(
     spread = np.full(n_bins, np.inf)
     spread[np.isfinite(ln_a)] = jackknife_error(relative[:, np.isfinite(ln_a)])
     trusted = np.flatnonzero(weight @ total >= _VISITED)
-    return StratumSpectrum(
+    return HistogramSpectrum(
         ln_a,
         np.hypot(spread, anchor.error),
         replicates,

@@ -19,11 +19,11 @@ from shtarkov.families.lasso import ridge_weight
 from shtarkov.families.observables import (
     DF,
     FIT_RESIDUAL,
-    K,
     NORM,
     RESIDUAL_SQ,
     SIGN_ENERGY,
     SLOPE,
+    K,
 )
 from shtarkov.sampling.chain import Chain
 from shtarkov.types import Floats

@@ -25,7 +25,7 @@ from shtarkov.types import Floats
 logger = logging.getLogger(__name__)
 
 # Draws per chain before any error is looked at: autocorrelation times are two or three moves.
-PILOT = 25
+PILOT = 40
 LONGEST_PILOT = 100
 WARM_UP = 25
 # Fewer events than this do not know their own error: the expected count is used instead.
@@ -33,6 +33,12 @@ FEW_EVENTS = 50
 MAX_ROUNDS = 12
 # A chain's draws grow by at most this factor a round: early error estimates are themselves noisy.
 MAX_GROWTH = 6.0
+# z-scores beyond which a zero-mean check, or path against bridge, is reported. Tens of checks are
+# made per path: four and a half keeps false alarms below one path in a thousand.
+ALARM = 4.5
+# R-hat of independent short chains exceeds one by about the inverse of their effective size.
+MAX_RHAT = 1.01
+RHAT_NOISE = 12.0
 # The control variates are regressed over this many blocks at least, of this length at most.
 BLOCKS = 40
 LONGEST_BLOCK = 20
@@ -75,7 +81,10 @@ class Rung:
         fitted = np.tensordot(_coefficients(target, self.controls), self.controls, axes=1)
         self.series = target - fitted
         self.mean = float(self.series.mean())
-        self.variance = max(mean_error(self.series) ** 2, self._least_variance())
+        # The regression on the controls has used up their degrees of freedom.
+        n_blocks = self.series.size // _block_length(self.series)
+        freedom = n_blocks / (n_blocks - self.controls.shape[0] - 1.0)
+        self.variance = max(freedom * mean_error(self.series) ** 2, self._least_variance())
 
     def _least_variance(self) -> float:
         """Give the variance of a rare count: twice Poisson's, for the draws' autocorrelation."""
@@ -96,11 +105,15 @@ def _coefficients(target: Floats, controls: Floats) -> Floats:
     Single draws would weigh a fast and a slow part alike; over blocks longer than the memory the
     regression sees what the mean's error is made of (measured: up to half the error at small tau).
     """
-    length = max(1, min(LONGEST_BLOCK, target.size // BLOCKS))
+    length = _block_length(target)
     blocks = _block_means(controls, length).reshape(controls.shape[0], -1)
     wanted = _block_means(target, length).ravel()
     centred = blocks - blocks.mean(axis=1, keepdims=True)
     return np.asarray(np.linalg.lstsq(centred.T, wanted - wanted.mean(), rcond=1e-10)[0])
+
+
+def _block_length(series: Floats) -> int:
+    return max(1, min(LONGEST_BLOCK, series.size // BLOCKS))
 
 
 def _block_means(series: Floats, length: int) -> Floats:
@@ -123,7 +136,7 @@ def make_rungs(
     probe: bool,
     expected: Floats,
 ) -> list[Rung]:
-    """Start the chains of a ladder of (lam, weight) points; neighbours are probed for the bridge."""
+    """Start the chains of a ladder of (lam, weight) points, probed at neighbours for the bridge."""
     rungs = []
     for index, (lam, weight) in enumerate(points):
         neighbours = [points[j][0] for j in (index - 1, index + 1) if 0 <= j < len(points)]
@@ -232,7 +245,7 @@ def sample_until(
 
 
 def neighbour_work(rungs: Sequence[Rung]) -> tuple[list[Floats], list[Floats]]:
-    """Give Bennett's work along the ladder: forward at each rung but the last, reverse but the first."""
+    """Give Bennett's work along the ladder: forward from each rung but the last, then reverse."""
     forward, reverse = [], []
     for index, rung in enumerate(rungs):
         probes = _equal_length([chain.gathered("probes") for chain in rung.chains])
@@ -259,3 +272,8 @@ def convergence(rungs: Sequence[Rung]) -> tuple[float | None, float | None]:
     rhats = [item.rank_rhat for item in moved if item.rank_rhat is not None]
     sizes = [item.ess_bulk for item in moved if item.ess_bulk is not None]
     return (max(rhats) if rhats else None, min(sizes) if sizes else None)
+
+
+def unconverged(rhat: float | None, ess: float | None) -> bool:
+    """Say whether R-hat is larger than short but converged chains explain."""
+    return rhat is not None and ess is not None and rhat > MAX_RHAT + RHAT_NOISE / ess

@@ -23,12 +23,13 @@ from shtarkov.complexity.integrands import slope_in_lam
 from shtarkov.complexity.quadrature import (
     NODE_COUNTS,
     chebyshev_nodes,
-    count_nodes,
     first_order,
     integral_weights,
     interpolation_weights,
+    smallest_rule,
     stand_in,
     start_of_path,
+    unresolved_part,
 )
 from shtarkov.errors import NotConverged
 from shtarkov.families.build import check_lams, check_sigma
@@ -40,12 +41,6 @@ from shtarkov.types import Floats
 # Parts of the wanted error left to the two deterministic approximations.
 START_SHARE = 0.05
 QUADRATURE_SHARE = 0.1
-# z-scores beyond which a zero-mean check, or path against bridge, is reported. Tens of checks are
-# made per path: four and a half keeps false alarms below one path in a thousand.
-ALARM = 4.5
-# R-hat of independent short chains exceeds one by about the inverse of their effective size.
-MAX_RHAT = 1.01
-RHAT_NOISE = 12.0
 MIN_OVERLAP = 0.03
 
 
@@ -83,7 +78,7 @@ class ComplexityPath:
     warnings: tuple[str, ...]
 
     def difference_error(self, i: int, j: int) -> float:
-        """Standard error of ln_c[i] - ln_c[j]; smaller than either's, as they share draws."""
+        """Give the standard error of ln_c[i] - ln_c[j], which share their draws."""
         between = self.covariance[i, i] + self.covariance[j, j] - 2.0 * self.covariance[i, j]
         return math.sqrt(max(float(between), 0.0))
 
@@ -112,7 +107,7 @@ def complexity_path(
     Parameters
     ----------
     problem : `Lasso` or `ElasticNet`
-    lams : penalties in any order; the objective is half the squared residual plus lam times the norm
+    lams : penalties in any order, for half the squared residual plus lam times the norm
     sigma : noise standard deviation; only lam / sigma matters
     std_error : standard error wanted for every ln C, in nats
     n_chains : independent chains at each rung of the ladder
@@ -162,14 +157,16 @@ class _LadderRun:
         high, inside = math.log(start), np.minimum(self.targets, math.log(start))
         tail = np.array([first_order(self.norms, max(kappa, start)) for kappa in self.kappas])
         n, tolerance = self.family.Xt.shape[1], QUADRATURE_SHARE * self.wanted
-        count = count_nodes(self.norms, n, low, high, inside, tolerance)
+        count = smallest_rule(
+            lambda log_lams: stand_in(self.norms, n, log_lams), low, high, tolerance
+        )
         notes: tuple[str, ...] = ()
         while True:
             nodes = chebyshev_nodes(low, high, count)
             rungs = self._sample(nodes, inside, n_chains, n_jobs, bar, max_draws)
             means = np.array([rung.mean for rung in rungs])
             variances = np.array([rung.variance for rung in rungs])
-            unresolved = _unresolved(nodes, inside, means, variances)
+            unresolved = unresolved_part(nodes, inside, means, variances)
             if unresolved <= self.wanted or count == NODE_COUNTS[-1]:
                 break
             count = NODE_COUNTS[NODE_COUNTS.index(count) + 1]
@@ -229,12 +226,12 @@ class _LadderRun:
             node_ln_c = tail.min() + integral_weights(nodes, nodes) @ means
         bridge, bridge_error, worries = self._bridge(rungs, nodes, node_ln_c, variances)
         rhat, ess = rungs_of.convergence(rungs)
-        if rhat is not None and ess is not None and rhat > MAX_RHAT + RHAT_NOISE / ess:
+        if rungs_of.unconverged(rhat, ess):
             worries = (*worries, f"rank R-hat {rhat:.3f} at one rung: run longer chains")
         failures = sum(int(chain.failures[1:].sum()) for rung in rungs for chain in rung.chains)
         error = np.sqrt(np.diag(covariance))
         if error.max() > 1.05 * self.wanted:
-            worries = (*worries, f"the error asked for was not reached: raise max_draws")
+            worries = (*worries, "the error asked for was not reached: raise max_draws")
         return ComplexityPath(
             lams=self.kappas * self.sigma,
             ln_c=tail + weights @ means,
@@ -263,7 +260,7 @@ class _LadderRun:
             return None, None, ()
         worries = []
         worst = max((abs(z) for rung in rungs for z in rung.checks), default=0.0)
-        if worst > ALARM:
+        if worst > rungs_of.ALARM:
             worries.append(f"quantities of equal mean differ by {worst:.1f} standard errors")
         try:
             steps = bar_ladder(*rungs_of.neighbour_work(rungs))
@@ -275,17 +272,6 @@ class _LadderRun:
         spread = np.hypot(path_error, bridge_error)
         gap = np.abs(bridge - node_ln_c) / np.where(spread > 0.0, spread, np.inf)
         overlaps = min(step.overlap for step in steps.steps)
-        if gap.max() > ALARM and overlaps > MIN_OVERLAP:
+        if gap.max() > rungs_of.ALARM and overlaps > MIN_OVERLAP:
             worries.append(f"path and bridge differ by {gap.max():.1f} standard errors")
         return bridge, bridge_error, tuple(worries)
-
-
-def _unresolved(nodes: Floats, targets: Floats, means: Floats, variances: Floats) -> float:
-    """Give the part of the change between this rule and the nested one that noise cannot explain."""
-    coarse = np.zeros((targets.size, nodes.size))
-    coarse[:, ::2] = integral_weights(nodes[::2], targets)
-    change = integral_weights(nodes, targets) - coarse
-    noise = np.sqrt(change**2 @ variances)
-    excess = np.abs(change @ means) - 3.0 * noise
-    # The finer rule's error is far below the change itself: one more doubling divides it again.
-    return 0.1 * float(np.max(np.maximum(excess, 0.0)))

@@ -10,6 +10,7 @@ if they were orthogonal, bent to saturate at the rank.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -97,29 +98,39 @@ def start_of_path(column_norms: Floats, negligible: float) -> float:
 
 def stand_in(column_norms: Floats, n: int, log_lams: Floats) -> Floats:
     """Give E[k] for orthogonal columns of these lengths, bent to saturate at n dimensions."""
-    c = np.exp(log_lams)[:, None] / column_norms[None, :]
-    outside = 2.0 * np.exp(-0.5 * c * c) / (_ROOT_2PI * c)
-    active = (outside / (outside + 1.0 - erfc(c / _ROOT_2))).sum(axis=1)
-    return np.asarray(n * -np.expm1(-active / n))
-
-
-def count_nodes(
-    column_norms: Floats, n: int, low: float, high: float, targets: Floats, tolerance: float
-) -> int:
-    """Find the smallest rule that integrates the stand-in to `tolerance` for every target."""
     # Two hundred lengths stand for all: the sum over columns is smooth in the length.
     norms = column_norms
     if column_norms.size > _LENGTHS:
         norms = np.quantile(column_norms, (np.arange(_LENGTHS) + 0.5) / _LENGTHS)
-    share = column_norms.size / norms.size
+    c = np.exp(log_lams)[:, None] / norms[None, :]
+    outside = 2.0 * np.exp(-0.5 * c * c) / (_ROOT_2PI * c)
+    active = (outside / (outside + 1.0 - erfc(c / _ROOT_2))).mean(axis=1) * column_norms.size
+    return np.asarray(n * -np.expm1(-active / n))
+
+
+def smallest_rule(
+    integrand: Callable[[Floats], Floats], low: float, high: float, tolerance: float
+) -> int:
+    """Find the smallest rule that integrates a stand-in from every point up to `high`."""
+    targets = chebyshev_nodes(low, high, _REFERENCE_NODES)
 
     def integrate(count: int) -> Floats:
         nodes = chebyshev_nodes(low, high, count)
-        values = stand_in(norms, max(n / share, 1.0), nodes) * share
-        return integral_weights(nodes, targets) @ values
+        return np.asarray(integral_weights(nodes, targets) @ integrand(nodes))
 
     reference = integrate(_REFERENCE_NODES)
     for count in NODE_COUNTS:
         if np.max(np.abs(integrate(count) - reference)) < tolerance:
             return count
     return NODE_COUNTS[-1]
+
+
+def unresolved_part(nodes: Floats, targets: Floats, means: Floats, variances: Floats) -> float:
+    """Give the change between this rule and the nested one, less what noise explains."""
+    coarse = np.zeros((targets.size, nodes.size))
+    coarse[:, ::2] = integral_weights(nodes[::2], targets)
+    change = integral_weights(nodes, targets) - coarse
+    noise = np.sqrt(change**2 @ variances)
+    excess = np.abs(change @ means) - 3.0 * noise
+    # The finer rule's error is far below the change itself: one more doubling divides it again.
+    return 0.1 * float(np.max(np.maximum(excess, 0.0)))

@@ -21,9 +21,9 @@ import numpy as np
 from shtarkov._jit import kernel, reduction_kernel
 from shtarkov.families.active_work import (
     append,
+    dot,
     drop,
     drop_unkept,
-    dot,
     refactor,
     update_correlations,
     update_residual,
@@ -80,7 +80,7 @@ def descend_in_blocks(lam, work):
 
 @kernel
 def first_wall(work):
-    """Return the step in [0, 1] towards `target` at which a coefficient meets zero; which, or -1."""
+    """Return the step in [0, 1] to `target` at which a coefficient meets zero; which, or -1."""
     step, blocking = 1.0, -1
     for i in range(work.counts[0]):
         size = work.signs[i] * work.coef[i]
@@ -156,7 +156,7 @@ def choose_entering(lam, slack, work):
 
 @kernel
 def admit(Xt, gram, lam2, y, n_entering, work):
-    """Let the listed violators in; a column that depends on the active ones replaces one of them."""
+    """Let the listed violators in; one that depends on the active columns replaces one."""
     admitted = 0
     room = work.residual.size if lam2 == 0.0 else work.position.size
     for e in range(n_entering):
@@ -177,7 +177,7 @@ def admit(Xt, gram, lam2, y, n_entering, work):
 
 @kernel
 def relax(Xt, gram, lam, lam2, y, work):
-    """Move `work` to the exact solution at y; z, if kept, must hold X'y. CAPACITY: give more room."""
+    """Move `work` to the exact solution at y; z, if kept, must hold X'y. CAPACITY: more room."""
     status = OK
     if work.counts[1] > REFACTOR_EVERY:
         status = refactor(0, work)

@@ -92,9 +92,7 @@ def _image(family, v, out):
 
 @protocol.relax.register(LassoFamily)
 def _relax(family, y, work):
-    return relax_active_set(
-        family.Xt, family.gram, family.lam, ridge_weight(family), y, work
-    )
+    return relax_active_set(family.Xt, family.gram, family.lam, ridge_weight(family), y, work)
 
 
 @protocol.potential.register(LassoFamily)

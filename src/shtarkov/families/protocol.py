@@ -86,7 +86,7 @@ def write_force(family, weight, y, work, force_out, image_out):
 
 @generic
 def refresh_fibre(family, weight, y, work, rng):
-    """Redraw the coefficients from their exact law given cell and residual; move y and its image."""
+    """Redraw the coefficients given cell and residual, exactly; move y and its image."""
 
 
 @generic

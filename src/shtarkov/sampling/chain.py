@@ -99,9 +99,7 @@ class Chain:
     def _run(self, recording: Recording, tuning: Tuning) -> None:
         """Fill `recording`, giving the solver more room when it asks."""
         stop = recording.trace.shape[0]
-        done = run_chain(
-            self.family, self.weight, self.state, tuning, 0, stop, self.rng, recording
-        )
+        done = run_chain(self.family, self.weight, self.state, tuning, 0, stop, self.rng, recording)
         while done < stop:
             self._grow()
             done = run_chain(

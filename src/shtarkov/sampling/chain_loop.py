@@ -18,6 +18,8 @@ OK = int(Status.OK)
 CAPACITY = int(Status.CAPACITY)
 # Recomputing the image from y this often keeps the recurrences' rounding below 1e-12 relative.
 IMAGE_EVERY = 64
+
+
 class Recording(NamedTuple):
     """Where a run writes; arrays with no rows are not recorded.
 
@@ -52,6 +54,7 @@ def record_supports(work, row_out):
 @kernel
 def probe(family, state, recording, row):
     """Write the envelope of the present data vector at the probe penalties, solved warm."""
+    protocol.copy_work(family, state.work, state.work_kept)
     for i in range(recording.probe_lams.size):
         other = protocol.with_lam(family, recording.probe_lams[i])
         status = protocol.relax(other, state.y, state.work_kept)
@@ -69,9 +72,6 @@ def record(family, weight, state, info, recording, t):
         record_supports(state.work, recording.supports[t])
     if recording.data.shape[0] > 0:
         assign(state.y, recording.data[t])
-    if recording.probe_lams.size > 0 and (t + 1) % recording.probe_every == 0:
-        protocol.copy_work(family, state.work, state.work_kept)
-        probe(family, state, recording, (t + 1) // recording.probe_every - 1)
 
 
 @kernel
@@ -85,6 +85,8 @@ def run_chain(family, weight, state, tuning, start, stop, rng, recording):
         if info.status == CAPACITY:
             return t
         record(family, weight, state, info, recording, t)
+        if recording.probe_lams.size > 0 and (t + 1) % recording.probe_every == 0:
+            probe(family, state, recording, (t + 1) // recording.probe_every - 1)
         protocol.refresh_fibre(family, weight, state.y, state.work, rng)
         if t % IMAGE_EVERY == 0:
             protocol.image(family, state.y, state.work.z)

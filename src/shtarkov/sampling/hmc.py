@@ -14,7 +14,7 @@ step needs no product with X, only the draw of a momentum does.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ JITTER = 0.2
 
 
 class ChainState(NamedTuple):
-    """What the next step needs. `work` is the solver's memory at y; the *_kept are for rejection."""
+    """What the next step needs. `work` is the solver's memory at y; *_kept undo a rejection."""
 
     y: np.ndarray
     momentum: np.ndarray
@@ -37,8 +37,8 @@ class ChainState(NamedTuple):
     y_kept: np.ndarray
     momentum_image: np.ndarray
     force_image: np.ndarray
-    work: tuple
-    work_kept: tuple
+    work: Any
+    work_kept: Any
 
 
 class Tuning(NamedTuple):

@@ -1,0 +1,246 @@
+"""One ln C at one penalty: exact where that is cheap, sampled elsewhere."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from shtarkov.complexity.closed_form import elastic_net_ln_c, orthogonal_norms
+from shtarkov.complexity.enumeration import enumerate_strata
+from shtarkov.complexity.luckiness import luckiness_ladder
+from shtarkov.complexity.path import ComplexityPath, complexity_path
+from shtarkov.complexity.region import Luckiness, NormBall
+from shtarkov.complexity.result import ComplexityResult
+from shtarkov.complexity.spectrum import ENUMERATE_UP_TO, StratumSpectrum, stratum_spectrum
+from shtarkov.errors import InvalidProblem, SamplingWarning
+from shtarkov.families.build import check_lam, check_sigma
+from shtarkov.families.compiled import family_of
+from shtarkov.families.problems import ElasticNet, Lasso
+from shtarkov.progress import Progress, resolve_progress, tracked
+from shtarkov.seeds import resolve_seed
+
+METHODS = ("auto", "closed_form", "enumerate", "path", "bridge")
+
+
+def complexity(
+    problem: Any,
+    lam: float,
+    *,
+    sigma: float = 1.0,
+    tau: float | None = None,
+    region: Luckiness | NormBall | None = None,
+    method: str = "auto",
+    std_error: float = 0.05,
+    n_chains: int = 4,
+    n_jobs: int | None = None,
+    seed: int | np.random.SeedSequence | None = None,
+    progress: bool | Progress | None = None,
+    max_draws: int = 200_000,
+) -> ComplexityResult:
+    """Estimate ln C, the stochastic complexity, at one penalty.
+
+    Parameters
+    ----------
+    problem : `Lasso` or `ElasticNet`
+    lam : the penalty, for half the squared residual plus lam times the norm
+    sigma : noise standard deviation
+    tau : luckiness weight exp(-tau |beta|_1 / sigma^2); None means tau = lam
+    region : None for the luckiness integral, `NormBall(R)` for the restricted one (Lasso)
+    method : "closed_form" (orthogonal columns), "enumerate" (up to a dozen columns), "path"
+        (derivative identity), "bridge" (Bennett ratios; matched luckiness only) or "auto", which
+        takes the first that is exact and cheap
+    std_error : standard error wanted from the sampling methods, in nats
+    n_chains, n_jobs, seed, progress, max_draws : as for `complexity_path`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shtarkov import Lasso, complexity
+    >>> complexity(Lasso(np.eye(3)), 1.5)
+    ln C = 0.114995 ± 0.000000 nats (closed_form, luckiness)
+    """
+    where = _region(tau, region)
+    check_lam(lam)
+    check_sigma(sigma)
+    if method not in METHODS:
+        msg = f"method must be one of {', '.join(METHODS)}; got {method!r}"
+        raise InvalidProblem(msg)
+    exact = _exact(problem, lam, sigma, where, method)
+    if exact is not None:
+        return exact
+    run = functools.partial(
+        _sampled,
+        std_error=std_error,
+        n_chains=n_chains,
+        n_jobs=n_jobs,
+        seed=seed,
+        progress=progress,
+        max_draws=max_draws,
+    )
+    result = run(problem, lam, sigma, where, method)
+    for text in result.warnings:
+        warnings.warn(text, SamplingWarning, stacklevel=2)
+    return result
+
+
+def _region(tau: float | None, region: Any) -> Luckiness | NormBall:
+    if region is None:
+        return Luckiness(tau)
+    if tau is not None:
+        raise InvalidProblem("give tau or region, not both: a region has no luckiness weight")
+    if not isinstance(region, Luckiness | NormBall):
+        msg = f"region must be None or shtarkov.NormBall(R); got {region!r}"
+        raise InvalidProblem(msg)
+    return region
+
+
+def _exact(
+    problem: Any, lam: float, sigma: float, where: Luckiness | NormBall, method: str
+) -> ComplexityResult | None:
+    """Take the closed form or the enumeration if it applies and is wanted."""
+    X = problem.design.X
+    norms = orthogonal_norms(X) if method in ("auto", "closed_form") else None
+    if norms is None and method == "closed_form":
+        raise InvalidProblem("closed_form needs orthogonal columns; use method='auto'")
+    small = method == "enumerate" or (method == "auto" and X.shape[1] <= ENUMERATE_UP_TO)
+    if norms is None and not small:
+        return None
+    if isinstance(problem, Lasso):
+        chosen = "closed_form" if norms is not None else "enumerate"
+        spectrum = stratum_spectrum(problem, lam, sigma=sigma, method=chosen)
+        return _from_spectrum(spectrum, where)
+    _refuse_ball(where)
+    lam_l1, lam_l2 = problem.penalties(lam)
+    tau = where.tau if isinstance(where, Luckiness) else None
+    if norms is not None:
+        value = elastic_net_ln_c(norms, lam_l1, lam_l2, tau, sigma)
+        return ComplexityResult(value, 0.0, "closed_form", where)
+    if lam_l2 == 0.0:
+        table = enumerate_strata(X, lam_l1, sigma)
+    else:
+        table = enumerate_strata(X, lam_l1, sigma, lam_l2, tau=tau)
+    value, error = table.ln_c(lam_l1 if tau is None else tau)
+    return ComplexityResult(value, error, "enumerate", where)
+
+
+def _refuse_ball(where: Luckiness | NormBall) -> None:
+    if isinstance(where, NormBall):
+        msg = "the restricted integral is available for Lasso; use region=None for ElasticNet"
+        raise InvalidProblem(msg)
+
+
+def _from_spectrum(spectrum: StratumSpectrum, where: Luckiness | NormBall) -> ComplexityResult:
+    """Read one functional off the spectrum."""
+    if isinstance(where, NormBall):
+        value, error = spectrum.ln_c_restricted(where.radius)
+    else:
+        value, error = spectrum.ln_c(spectrum.lam if where.tau is None else where.tau)
+    method = "path" if spectrum.method == "sampled" else spectrum.method
+    return ComplexityResult(
+        value,
+        error,
+        method,
+        where,
+        spectrum.n_draws,
+        spectrum.ess,
+        spectrum.rank_rhat,
+        spectrum.failures,
+        spectrum.seed,
+        spectrum.warnings,
+    )
+
+
+def _sampled(
+    problem: Any, lam: float, sigma: float, where: Luckiness | NormBall, method: str, **options: Any
+) -> ComplexityResult:
+    """Sample: along the penalty for the matched weight, then along tau for any other."""
+    matched = isinstance(where, Luckiness) and where.tau in (None, lam)
+    if matched:
+        path = complexity_path(problem, [lam], sigma=sigma, **options)
+        return _from_path(path, where, method)
+    if method == "bridge":
+        raise InvalidProblem("the bridge serves tau = lam; use method='path' for other weights")
+    if isinstance(where, Luckiness):
+        return _at_weight(problem, lam, sigma, where, **options)
+    if isinstance(problem, ElasticNet):
+        _refuse_ball(where)
+    spectrum = stratum_spectrum(
+        problem, lam, sigma=sigma, tau_min=lam, radius=where.radius, method="sampled", **options
+    )
+    return _from_spectrum(spectrum, where)
+
+
+def _at_weight(
+    problem: Any,
+    lam: float,
+    sigma: float,
+    where: Luckiness,
+    *,
+    std_error: float,
+    seed: Any,
+    progress: Any,
+    **options: Any,
+) -> ComplexityResult:
+    """Go down the penalty path to lam with tau = lam, then along tau."""
+    assert where.tau is not None
+    chosen, share = resolve_seed(seed), std_error / math.sqrt(2.0)
+    with threadpool_limits(1), tracked(resolve_progress(progress), 1, "ln C") as bar:
+        path = complexity_path(
+            problem, [lam], sigma=sigma, std_error=share, seed=chosen, progress=False, **options
+        )
+        tau = where.tau / sigma
+        ladder = luckiness_ladder(
+            family_of(problem, lam, sigma),
+            tau,
+            tau,
+            std_error=share,
+            seed=chosen + 1,
+            bar=bar,
+            **options,
+        )
+    rise, error = ladder.relative_ln_c(tau, ladder.kappa)
+    return ComplexityResult(
+        float(path.ln_c[0]) + rise,
+        math.hypot(error, float(path.std_error[0])),
+        "path",
+        where,
+        path.n_draws + ladder.n_draws,
+        _smallest(path.ess, ladder.ess),
+        _largest(path.rank_rhat, ladder.rank_rhat),
+        path.failures + ladder.failures,
+        chosen,
+        (*path.warnings, *ladder.warnings),
+    )
+
+
+def _smallest(*values: float | None) -> float | None:
+    return min((value for value in values if value is not None), default=None)
+
+
+def _largest(*values: float | None) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _from_path(path: ComplexityPath, where: Luckiness | NormBall, method: str) -> ComplexityResult:
+    value, error, chosen = float(path.ln_c[0]), float(path.std_error[0]), "path"
+    if method == "bridge" and path.bridge_ln_c is not None and path.bridge_std_error is not None:
+        # The last node of the ladder is the smallest penalty asked for.
+        value, error = float(path.bridge_ln_c[-1]), float(path.bridge_std_error[-1])
+        chosen = "bridge"
+    return ComplexityResult(
+        value,
+        error,
+        chosen,
+        where,
+        path.n_draws,
+        path.ess,
+        path.rank_rhat,
+        path.failures,
+        path.seed,
+        path.warnings,
+    )

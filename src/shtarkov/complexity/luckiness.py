@@ -1,0 +1,172 @@
+"""ln C(lam, tau) along the luckiness weight at one penalty (THEORY 4b).
+
+-d ln C / d ln tau = tau E|beta|_1 under q ~ exp(-half |r|^2 - tau |beta|_1); E[k] for the Lasso.
+A ladder of tau at Chebyshev nodes in ln tau is sampled as the penalty path is, with control
+variates, and integrated away from tau = lam, where the matched path supplies ln C.
+Slow twins: `closed_form.lasso_ln_c` and `enumeration`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shtarkov.complexity import ladder
+from shtarkov.complexity.integrands import slope_in_tau
+from shtarkov.complexity.quadrature import (
+    NODE_COUNTS,
+    chebyshev_nodes,
+    integral_weights,
+    smallest_rule,
+    unresolved_part,
+)
+from shtarkov.families.observables import K
+from shtarkov.progress import Progress
+from shtarkov.types import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LuckinessLadder:
+    """A sampled ladder of tau at one penalty, in units of sigma.
+
+    Attributes
+    ----------
+    kappa : lam / sigma
+    log_taus : (L,) Chebyshev nodes in ln(tau / sigma), descending
+    means, variances : (L,) of the integrand at the nodes
+    active : L arrays (chain, draw) of k
+    n_draws, ess, rank_rhat, failures, warnings : as in `ComplexityResult`
+    """
+
+    kappa: float
+    log_taus: Floats
+    means: Floats
+    variances: Floats
+    active: tuple[Ints, ...]
+    n_draws: int
+    ess: float | None
+    rank_rhat: float | None
+    failures: int
+    warnings: tuple[str, ...]
+
+    def relative_ln_c(self, tau: float, other: float) -> tuple[float, float]:
+        """Give ln C(tau) - ln C(other), both inside the ladder and in units of sigma; its error."""
+        weights = _functionals(self.log_taus, np.log([tau]), math.log(other))[0]
+        return float(weights @ self.means), float(np.sqrt(weights**2 @ self.variances))
+
+    def holds(self, tau: float) -> bool:
+        """Say whether `tau` lies within the ladder."""
+        slack = 1e-9
+        return bool(self.log_taus[-1] - slack <= math.log(tau) <= self.log_taus[0] + slack)
+
+
+def _functionals(nodes: Floats, log_taus: Floats, log_origin: float) -> Floats:
+    """Give W with W @ means = ln C(tau) - ln C(origin)."""
+    origin = integral_weights(nodes, np.array([log_origin]))
+    return np.asarray(integral_weights(nodes, log_taus) - origin)
+
+
+def expected_active(column_norms: Floats, n: int, kappa: float, taus: Floats) -> Floats:
+    """Guess E[k] at weight tau: orthogonal columns of these lengths, bent to saturate at n."""
+    c = kappa / column_norms
+    density = np.exp(-0.5 * c * c) / math.sqrt(2.0 * math.pi)
+    inside = np.vectorize(math.erf)(c / math.sqrt(2.0))
+    outside = 2.0 * density * column_norms / taus[:, None]
+    active = (outside / (outside + inside)).sum(axis=1)
+    return np.asarray(n * -np.expm1(-active / n))
+
+
+def luckiness_ladder(
+    family: Any,
+    low: float,
+    high: float,
+    *,
+    std_error: float,
+    n_chains: int,
+    n_jobs: int | None,
+    seed: int,
+    bar: Progress,
+    max_draws: int,
+) -> LuckinessLadder:
+    """Sample tau from `high` to `low` until every ln C ratio to tau = lam is known.
+
+    Parameters
+    ----------
+    family : the compiled family at its penalty
+    low, high : the ends of the ladder in units of sigma; widened to hold tau = lam
+    std_error : wanted for ln C(tau) - ln C(lam), in nats
+    """
+    kappa = float(family.lam)
+    ends = math.log(min(low, kappa)), math.log(max(high, kappa))
+    guess = _guess(family)
+
+    def sampled(count: int) -> tuple[Floats, list[ladder.Rung], bool]:
+        nodes = chebyshev_nodes(*ends, count)
+        points = [(kappa, float(tau)) for tau in np.exp(nodes)]
+        rungs = ladder.make_rungs(
+            family, points, seed=seed, n_chains=n_chains, probe=False, expected=guess(nodes)
+        )
+        reached = ladder.sample_until(
+            rungs,
+            _functionals(nodes, nodes, math.log(kappa)),
+            std_error,
+            slope_in_tau,
+            max_draws=max_draws,
+            n_jobs=n_jobs,
+            bar=bar,
+        )
+        return nodes, rungs, reached
+
+    count = smallest_rule(guess, *ends, 0.1 * std_error)
+    nodes, rungs, reached = sampled(count)
+    while _unresolved(nodes, rungs) > std_error and count < NODE_COUNTS[-1]:
+        count = NODE_COUNTS[NODE_COUNTS.index(count) + 1]
+        nodes, rungs, reached = sampled(count)
+    return _ladder(kappa, nodes, rungs, reached)
+
+
+def _guess(family: Any) -> Callable[[Floats], Floats]:
+    """Give the stand-in for E[k] as a function of ln tau."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", family.Xt, family.Xt))
+    lengths = lengths[lengths > 0.0]
+    n, kappa = family.Xt.shape[1], float(family.lam)
+    return lambda log_taus: expected_active(lengths, n, kappa, np.exp(log_taus))
+
+
+def _unresolved(nodes: Floats, rungs: list[ladder.Rung]) -> float:
+    means = np.array([rung.mean for rung in rungs])
+    variances = np.array([rung.variance for rung in rungs])
+    return unresolved_part(nodes, nodes, means, variances)
+
+
+def _ladder(
+    kappa: float, nodes: Floats, rungs: list[ladder.Rung], reached: bool
+) -> LuckinessLadder:
+    """Assemble the ladder and what an expert would want to look at."""
+    rhat, ess = ladder.convergence(rungs)
+    worries = [] if reached else ["the error asked for was not reached: raise max_draws"]
+    worst = max((abs(z) for rung in rungs for z in rung.checks), default=0.0)
+    if worst > ladder.ALARM:
+        worries.append(f"quantities of equal mean differ by {worst:.1f} standard errors")
+    if ladder.unconverged(rhat, ess):
+        worries.append(f"rank R-hat {rhat:.3f} at one rung: run longer chains")
+    return LuckinessLadder(
+        kappa,
+        nodes,
+        np.array([rung.mean for rung in rungs]),
+        np.array([rung.variance for rung in rungs]),
+        tuple(_active_counts(rung) for rung in rungs),
+        sum(rung.n_draws for rung in rungs),
+        ess,
+        rhat,
+        sum(int(chain.failures[1:].sum()) for rung in rungs for chain in rung.chains),
+        tuple(worries),
+    )
+
+
+def _active_counts(rung: ladder.Rung) -> Ints:
+    return np.stack([chain.column(K).astype(np.int64) for chain in rung.chains])
