@@ -19,7 +19,7 @@ from shtarkov._jit import kernel
 from shtarkov.errors import InvalidProblem, raise_for_status
 from shtarkov.families import protocol
 from shtarkov.families.active_set import relax
-from shtarkov.families.active_work import dot
+from shtarkov.families.active_work import dot, update_rhs
 from shtarkov.families.homotopy import (
     OK,
     advance,
@@ -63,6 +63,7 @@ def segment_quadratic(lam, lam_slope, y_sq, work):
 def start_walk(Xt, gram, lam, lam_slope, lam2, y, slack, walk, work):
     """Set the rates for a walk in lam from a solution; also turns a walk round."""
     walk.n_events[0] = 0
+    update_rhs(Xt, y, work)
     return turn(Xt, gram, lam, lam_slope, lam2, y, slack, -1, walk, work)
 
 
@@ -184,7 +185,8 @@ def penalty_path(
         msg = f"the path must run down to a positive penalty; got {lam_low!r} below {top!r}"
         raise InvalidProblem(msg)
     lam2 = float(family.ridge_ratio * family.lam + family.ridge)
-    capacity, status, rows = FIRST_CAPACITY, int(Status.CAPACITY), []
+    capacity, status = FIRST_CAPACITY, int(Status.CAPACITY)
+    rows: list[tuple[Floats, Ints]] = []
     while status == Status.CAPACITY:
         work, rows, lam = protocol.new_work(family, capacity), [], top
         protocol.image(family, y, work.z)

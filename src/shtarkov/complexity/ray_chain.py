@@ -1,0 +1,112 @@
+"""A chain under q_1 at one kappa, and the height of the ray through each of its draws.
+
+The height is what `complexity.noise_scale` averages; `complexity.rays` computes it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from shtarkov.complexity.rays import log_heights
+from shtarkov.errors import raise_for_status
+from shtarkov.families import protocol
+from shtarkov.families.lasso import ridge_weight
+from shtarkov.families.observables import DF, FIT_RESIDUAL, RESIDUAL_SQ
+from shtarkov.sampling.chain import Chain
+from shtarkov.types import Floats, Status
+
+# Moves per ray: a ray costs a few moves, and neighbouring moves tell nearly the same.
+THIN = 2
+# Room for this many active columns at first; doubled when a ray needs more.
+ROOM = 256
+
+
+def empty_model_ln_i(n_dim: int) -> float:
+    """Give ln I where no column is ever active: exact, and the limit of a large kappa."""
+    half = 0.5 * n_dim
+    return half * math.log(half) - half + math.log(2.0) - math.lgamma(half)
+
+
+class RayChain:
+    """A chain under q_1 at one kappa, and the height of the ray through each of its draws.
+
+    It has what `complexity.ladder` asks of a chain. Heights are relative to the empty model's.
+    """
+
+    def __init__(self, family: Any, rng: np.random.Generator, n_dim: int) -> None:
+        self.chain = Chain(family, family.lam, rng, keep_data=True)
+        self.n_dim, self.n_orthogonal = n_dim, n_dim - family.Xt.shape[1]
+        self.seconds = 0.0
+        self.heights: list[Floats] = []
+        self.orthogonal_sq: list[Floats] = []
+        self._make_room(ROOM)
+
+    def _make_room(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.work = protocol.new_work(self.chain.family, capacity)
+        self.spare = protocol.new_work(self.chain.family, capacity)
+
+    @property
+    def n_draws(self) -> int:
+        """Rays integrated."""
+        return self.chain.n_draws // THIN
+
+    @property
+    def failures(self) -> Any:
+        """Counts of moves by status."""
+        return self.chain.failures
+
+    def warm_up(self, n_steps: int) -> None:
+        """Tune the chain."""
+        self.chain.warm_up(n_steps)
+
+    def extend(self, n_draws: int) -> None:
+        """Make draws and integrate along their rays; the data vectors are not kept."""
+        began = time.perf_counter()
+        self.chain.extend(THIN * n_draws)
+        segment = self.chain.segments[-1]
+        squares = np.zeros(n_draws)
+        if self.n_orthogonal:
+            squares = self.chain.rng.chisquare(self.n_orthogonal, n_draws)
+        self.heights.append(self._heights(segment.data[THIN - 1 :: THIN].copy(), squares))
+        self.orthogonal_sq.append(squares)
+        self.chain.segments[-1] = segment._replace(data=segment.data[:0])
+        self.seconds += time.perf_counter() - began
+
+    def _heights(self, data: Floats, orthogonal_sq: Floats) -> Floats:
+        out, done, status = np.zeros(data.shape[0]), 0, int(Status.OK)
+        family = self.chain.family
+        while done < out.size:
+            done, status = log_heights(
+                family.Xt,
+                family.gram,
+                family.lam,
+                ridge_weight(family),
+                float(self.n_dim),
+                data,
+                orthogonal_sq,
+                done,
+                out,
+                self.work,
+                self.spare,
+            )
+            if status == Status.CAPACITY:
+                self._make_room(2 * self.capacity)
+            else:
+                raise_for_status(status, "integrating along a ray")
+        return np.exp(out - empty_model_ln_i(self.n_dim))
+
+
+def relative_height(ray: RayChain) -> tuple[Floats, Floats]:
+    """Give the heights, and the zero-mean controls of THEORY section 4 and of the chi-square."""
+    last = slice(THIN - 1, None, THIN)
+    chain, df = ray.chain, ray.chain.column(DF)[last]
+    lost = chain.state.y.size - chain.column(RESIDUAL_SQ)[last]
+    controls = [chain.column(FIT_RESIDUAL)[last] - df, lost - df]
+    if ray.n_orthogonal:
+        controls.append(np.concatenate(ray.orthogonal_sq) - ray.n_orthogonal)
+    return np.concatenate(ray.heights), np.stack(controls)
