@@ -1,1 +1,1 @@
-"""The scikit-learn surface; nothing numerical happens here."""
+"""The scikit-learn surface: regressors whose penalty is chosen by codelength; nothing numerical."""
