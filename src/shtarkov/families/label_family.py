@@ -1,0 +1,173 @@
+# mypy: allow-untyped-defs, allow-untyped-calls
+"""Sparse classifiers as a compiled family: the design, the loss and the weights at one penalty.
+
+Objective: sum_i loss(y_i (x_i'w + b)) + lam * |w|_1 + half ridge * |w|^2, no 1/n; b only with an
+intercept, which is the last column of ones and carries no penalty. `LabelWork` is the memory of its
+solver (`families.svm_solve`), moved from one vector of labels to the next.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shtarkov._jit import kernel
+from shtarkov.families.active_work import assign, dot
+from shtarkov.types import Floats, Ints, Status
+
+OK = int(Status.OK)
+CAPACITY = int(Status.CAPACITY)
+
+
+class LabelFamily(NamedTuple):
+    """A design and a loss at one penalty.
+
+    Attributes
+    ----------
+    Xt : (P, N) the columns as rows; P = D, or D + 1 with the intercept's ones last
+    loss : code of the loss (`families.svm_losses`)
+    n_free : 1 with an intercept, else 0
+    lam, ridge : weights of the l1 norm and of half the squares
+    lengths_sq : (P,) squared lengths of the columns
+    """
+
+    Xt: Floats
+    loss: int
+    n_free: int
+    lam: float
+    ridge: float
+    lengths_sq: Floats
+
+
+class LabelWork(NamedTuple):
+    """The solver's memory; every array is overwritten in place.
+
+    `counts` holds (k, solves of the last call, whether `chol` fits `gram`, changes of `gram` since
+    it was made afresh, rounds of the last call). The leading k entries of `active`, `signs`,
+    `coef`, `gradient` and `direction` are in use; signs are 0 for the intercept. `values`
+    holds (primal, dual, loss, norm, half squares, stiffness) of the last solution. Rows: `scores`
+    are x_i'w + b, `multipliers` those of the loss, `signed` their product with the labels,
+    `centres` the smoothed hinge's, `weights` the curvatures `gram` was made with.
+    """
+
+    active: Ints
+    signs: Floats
+    coef: Floats
+    gradient: Floats
+    direction: Floats
+    gram: Floats
+    chol: Floats
+    position: Ints
+    corr: Floats
+    entering: Ints
+    scores: Floats
+    multipliers: Floats
+    signed: Floats
+    centres: Floats
+    weights: Floats
+    shift: Floats
+    scratch: Floats
+    values: Floats
+    counts: Ints
+
+
+PRIMAL, DUAL, LOSS, NORM, HALF_SQUARES, STIFFNESS = range(6)
+K, SOLVES, FACTORED, CHANGES, ROUNDS = range(5)
+
+
+@kernel
+def new_label_work(family, capacity):
+    """Return the work of w = 0, with room for `capacity` active columns."""
+    n_columns, n = family.Xt.shape
+    capacity = min(capacity, n_columns)
+    work = LabelWork(
+        np.zeros(capacity, np.int64),
+        np.zeros(capacity),
+        np.zeros(capacity),
+        np.zeros(capacity),
+        np.zeros(capacity),
+        np.zeros((capacity, capacity)),
+        np.zeros((capacity, capacity)),
+        np.full(n_columns, -1, np.int64),
+        np.zeros(n_columns),
+        np.zeros(n_columns, np.int64),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(6),
+        np.zeros(5, np.int64),
+    )
+    if family.n_free == 1:
+        append_column(family, n_columns - 1, 0.0, work)
+    return work
+
+
+@kernel
+def copy_label_work(source, destination):
+    """Copy the solution and its curvatures; scratch and correlations are left alone."""
+    for i in range(destination.counts[K]):
+        destination.position[destination.active[i]] = -1
+    k = source.counts[K]
+    for i in range(k):
+        destination.active[i] = source.active[i]
+        destination.signs[i] = source.signs[i]
+        destination.coef[i] = source.coef[i]
+        destination.position[source.active[i]] = i
+        for j in range(i + 1):
+            destination.gram[i, j] = source.gram[i, j]
+            destination.chol[i, j] = source.chol[i, j]
+    for i in range(source.scores.size):
+        destination.scores[i] = source.scores[i]
+        destination.multipliers[i] = source.multipliers[i]
+        destination.signed[i] = source.signed[i]
+        destination.centres[i] = source.centres[i]
+        destination.weights[i] = source.weights[i]
+    assign(source.values, destination.values)
+    for i in range(source.counts.size):
+        destination.counts[i] = source.counts[i]
+
+
+@kernel
+def append_column(family, column, sign, work):
+    """Put one column at the end of the active set, coefficient zero, and extend `gram`."""
+    k = work.counts[K]
+    if k == work.active.size:
+        return CAPACITY
+    values = family.Xt[column]
+    for i in range(values.size):
+        work.scratch[i] = work.weights[i] * values[i]
+    for a in range(k):
+        work.gram[k, a] = dot(family.Xt[work.active[a]], work.scratch)
+    work.gram[k, k] = dot(values, work.scratch)
+    work.active[k] = column
+    work.signs[k] = sign
+    work.coef[k] = 0.0
+    work.position[column] = k
+    work.counts[K] = k + 1
+    work.counts[FACTORED] = 0
+    return OK
+
+
+@kernel
+def drop_column(place, work):
+    """Take one column out of the active set; the others keep their order."""
+    k = work.counts[K]
+    work.position[work.active[place]] = -1
+    for a in range(place + 1, k):
+        work.active[a - 1] = work.active[a]
+        work.signs[a - 1] = work.signs[a]
+        work.coef[a - 1] = work.coef[a]
+        work.gradient[a - 1] = work.gradient[a]
+        work.direction[a - 1] = work.direction[a]
+        work.position[work.active[a - 1]] = a - 1
+        for b in range(place):
+            work.gram[a - 1, b] = work.gram[a, b]
+        for b in range(place + 1, a + 1):
+            work.gram[a - 1, b - 1] = work.gram[a, b]
+    work.counts[K] = k - 1
+    work.counts[FACTORED] = 0

@@ -1,0 +1,215 @@
+# mypy: allow-untyped-defs, allow-untyped-calls
+"""The exact sparse classifier at a vector of labels, warm-started, with its duality gap.
+
+Objective: sum_i loss(y_i f_i) + lam * |w|_1 + half ridge * |w|^2 (no 1/n). Columns whose
+correlation with the signed multipliers passes lam enter; the face is settled (`svm_face`), for the
+hinge by moving the centres of its smoothed form to the multipliers until they stay; and so on until
+no column violates. The dual point that certifies it: the multipliers, scaled into the polytope
+|X'(y a)| <= lam when there is no ridge. Slow twin: linear programming (tests).
+
+A call may carry a `limit`: as soon as the dual value passes it the minimum is known to lie above,
+and the call ends with ABOVE_LIMIT (a proposal is then rejected without being solved).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shtarkov._jit import kernel, reduction_kernel
+from shtarkov.families.active_work import correlate
+from shtarkov.families.label_family import (
+    DUAL,
+    HALF_SQUARES,
+    LOSS,
+    NORM,
+    PRIMAL,
+    ROUNDS,
+    SOLVES,
+    STIFFNESS,
+    K,
+    append_column,
+)
+from shtarkov.families.svm_face import settle_face, update_multipliers, update_scores
+from shtarkov.families.svm_losses import HINGE, dual_value, loss_value
+from shtarkov.types import Status
+
+OK = int(Status.OK)
+NOT_CONVERGED = int(Status.NOT_CONVERGED)
+NOT_FINITE = int(Status.NOT_FINITE)
+CAPACITY = int(Status.CAPACITY)
+ABOVE_LIMIT = -1
+
+MAX_ROUNDS = 500
+# A correlation violates when it passes lam by more than this share.
+RELATIVE_SLACK = 1e-10
+# Gap, relative to 1 + the objective, below which small violations no longer matter.
+GAP_TOLERANCE = 1e-11
+# Largest move of a centre, and largest share of the hinge the smoothing may still bend.
+CENTRE_TOLERANCE = 1e-9
+FIRST_STIFFNESS = 4.0
+STIFFER = 4.0
+LARGEST_STIFFNESS = 4096.0
+
+
+@kernel
+def recentre(y, work):
+    """Move the centres to the multipliers and stiffen; return the largest move."""
+    moved = 0.0
+    for i in range(y.size):
+        moved = max(moved, abs(work.multipliers[i] - work.centres[i]))
+        work.centres[i] = work.multipliers[i]
+    work.values[STIFFNESS] = min(LARGEST_STIFFNESS, STIFFER * work.values[STIFFNESS])
+    return moved
+
+
+@kernel
+def write_primal(family, y, work):
+    """Write the objective at the present coefficients, and its parts."""
+    loss = 0.0
+    for i in range(y.size):
+        loss += loss_value(family.loss, y[i] * work.scores[i])
+    norm, squares = 0.0, 0.0
+    for a in range(work.counts[K]):
+        if work.signs[a] != 0.0:
+            norm += abs(work.coef[a])
+            squares += work.coef[a] * work.coef[a]
+    work.values[LOSS] = loss
+    work.values[NORM] = norm
+    work.values[HALF_SQUARES] = 0.5 * squares
+    work.values[PRIMAL] = loss + family.lam * norm + 0.5 * family.ridge * squares
+
+
+@kernel
+def class_scales(family, y, work):
+    """Return factors for both classes, at most one, that make the signed multipliers sum to 0."""
+    if family.n_free == 0:
+        return 1.0, 1.0
+    positive, negative = 0.0, 0.0
+    for i in range(y.size):
+        if y[i] > 0.0:
+            positive += work.multipliers[i]
+        else:
+            negative += work.multipliers[i]
+    least = min(positive, negative)
+    return least / max(positive, 1e-300), least / max(negative, 1e-300)
+
+
+@reduction_kernel
+def ridge_conjugate(corr, n_penalised, lam, ridge):
+    """Return sum_j max(0, |c_j| - lam)^2 / (2 ridge)."""
+    total = 0.0
+    for j in range(n_penalised):
+        excess = max(0.0, abs(corr[j]) - lam)
+        total += excess * excess
+    return 0.5 * total / ridge
+
+
+@reduction_kernel
+def largest_size(values, n):
+    """Return the largest absolute value of the first n entries."""
+    largest = 0.0
+    for j in range(n):
+        largest = max(largest, abs(values[j]))
+    return largest
+
+
+@kernel
+def write_dual(family, y, work):
+    """Write the dual value of the multipliers, made feasible; `corr` must be theirs."""
+    n_penalised = work.corr.size - family.n_free
+    first, second = class_scales(family, y, work)
+    shrink, paid = 1.0, 0.0
+    if family.ridge > 0.0:
+        paid = ridge_conjugate(work.corr, n_penalised, family.lam, family.ridge)
+    else:
+        shrink = min(1.0, family.lam / max(largest_size(work.corr, n_penalised), 1e-300))
+    total = 0.0
+    for i in range(y.size):
+        scale = shrink * (first if y[i] > 0.0 else second)
+        total += dual_value(family.loss, scale * work.multipliers[i])
+    work.values[DUAL] = total - paid
+
+
+@kernel
+def list_violators(family, threshold, work):
+    """List the inactive columns whose correlation passes `threshold`; return how many."""
+    found = 0
+    for j in range(work.corr.size - family.n_free):
+        if abs(work.corr[j]) > threshold and work.position[j] < 0:
+            work.entering[found] = j
+            found += 1
+    return found
+
+
+@kernel
+def admit_violators(family, work):
+    """Let violating columns in, of many the worst; return how many, or -1 for want of room."""
+    n_entering = list_violators(family, family.lam * (1.0 + RELATIVE_SLACK), work)
+    threshold = family.lam
+    while n_entering > 8 + work.counts[K]:
+        threshold += 0.3 * (largest_size(work.corr, work.corr.size - family.n_free) - threshold)
+        n_entering = list_violators(family, threshold, work)
+    for e in range(n_entering):
+        column = work.entering[e]
+        sign = 1.0 if work.corr[column] > 0.0 else -1.0
+        if append_column(family, column, sign, work) != OK:
+            return -1
+    return n_entering
+
+
+@kernel
+def relax_labels(family, y, limit, work):
+    """Move `work` to the exact solution at the labels y; return the status, or ABOVE_LIMIT.
+
+    CAPACITY: give more room. ABOVE_LIMIT leaves `work` between solutions, fit for a warm start.
+    """
+    work.counts[SOLVES] = 0
+    work.values[STIFFNESS] = FIRST_STIFFNESS
+    for rounds in range(MAX_ROUNDS):
+        work.counts[ROUNDS] = rounds + 1
+        status = settle_face(family, y, work)
+        if status != OK:
+            return status
+        update_scores(family, work)
+        correlate(family.Xt, work.signed, work.corr)
+        write_primal(family, y, work)
+        write_dual(family, y, work)
+        if work.values[DUAL] > limit:
+            return ABOVE_LIMIT
+        if not math.isfinite(work.values[PRIMAL]):
+            return NOT_FINITE
+        gap = work.values[PRIMAL] - work.values[DUAL]
+        if gap <= GAP_TOLERANCE * (1.0 + work.values[PRIMAL]):
+            return OK
+        admitted = admit_violators(family, work)
+        if admitted < 0:
+            return CAPACITY
+        if admitted == 0 and (family.loss != HINGE or recentre(y, work) <= CENTRE_TOLERANCE):
+            return OK
+    return NOT_CONVERGED
+
+
+@kernel
+def start_at_zero(family, y, work):
+    """Put `work` at w = 0, b = 0."""
+    for a in range(work.counts[K]):
+        work.position[work.active[a]] = -1
+    work.counts[:] = 0
+    for i in range(y.size):
+        work.scores[i] = 0.0
+        work.centres[i] = 1.0 if family.loss == HINGE else 0.0
+        work.weights[i] = 0.0
+    if family.n_free == 1:
+        append_column(family, family.Xt.shape[0] - 1, 0.0, work)
+    update_multipliers(family, y, work)
+
+
+@kernel
+def coef_of(family, work):
+    """Return the (P,) coefficients, the intercept last when there is one."""
+    coef = np.zeros(family.Xt.shape[0])
+    for a in range(work.counts[K]):
+        coef[work.active[a]] = work.coef[a]
+    return coef
