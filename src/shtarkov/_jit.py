@@ -1,8 +1,8 @@
-"""The two decorators every compiled function goes through.
+"""The decorators every compiled function goes through.
 
-`kernel` compiles one function. `generic` makes a function that is dispatched on the type of its
-first argument (a family NamedTuple), from Python and from inside compiled code alike, with a single
-registration. NamedTuple arguments with type-selected functions are cached on disk across processes;
+`kernel` compiles one function, `inlined_kernel` one together with its caller. `generic` makes a
+function that is dispatched on the type of its first argument (a family NamedTuple), from Python and
+from inside compiled code alike, with a single registration. NamedTuple arguments with type-selected functions are cached on disk across processes;
 jitclasses and functions passed as arguments are not (docs/developer/design.md has the measurement).
 """
 
@@ -22,7 +22,8 @@ logger = logging.getLogger(__name__)
 
 # error_model="numpy": division by zero gives inf or nan, which the status checks look for.
 # No fastmath: those checks must be able to see nan and inf.
-_OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
+# No wrapper for calls from C: none are made, and each costs compile time.
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 # The rooms kernels live in; an architecture test keeps them out of the others.
@@ -62,6 +63,16 @@ def kernel(function: Callable[..., Any]) -> Any:
     return _compiled(function, _OPTIONS)
 
 
+def inlined_kernel(function: Callable[..., Any]) -> Any:
+    """Compile `function` inside each compiled caller instead of by itself.
+
+    Numba optimises a callee again at every level above it. The few functions between a compiled
+    loop and a large callee (the solver) are written apart but compiled with the loop: a quarter of
+    the first call's compile time went into the levels between.
+    """
+    return _compiled(function, {**_OPTIONS, "inline": "always"})
+
+
 def reduction_kernel(function: Callable[..., Any]) -> Any:
     """Compile a loop that only adds and multiplies, letting sums be reordered and so vectorised.
 
@@ -96,7 +107,8 @@ def generic(contract: Callable[..., Any]) -> Any:
 
         return decorate
 
-    @overload(dispatch, strict=False, jit_options=_OPTIONS)
+    # Only compiled code calls what the overload gives: Python goes through the single dispatch.
+    @overload(dispatch, strict=False, jit_options={**_OPTIONS, "no_cpython_wrapper": True})
     def select(*args: Any) -> Callable[..., Any] | None:
         family = args[0]
         if isinstance(family, numba_types.NamedTuple | numba_types.NamedUniTuple):

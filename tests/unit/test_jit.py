@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from shtarkov._jit import generic, kernel, reduction_kernel
+from shtarkov._jit import generic, inlined_kernel, kernel, reduction_kernel
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "shtarkov"
 
@@ -88,6 +88,24 @@ def test_generic_keeps_the_contract_as_its_documentation():
 def test_kernels_divide_as_numpy_does():
     assert ratio(1.0, 0.0) == np.inf
     assert np.isnan(ratio(0.0, 0.0))
+
+
+@inlined_kernel
+def raised(value):
+    if value < 0.0:
+        return 0.0
+    return value + 1.0
+
+
+@kernel
+def raise_twice(value):
+    return raised(raised(value))
+
+
+def test_inlined_kernel_works_from_both_sides():
+    assert raised(1.0) == 2.0
+    assert raise_twice(1.0) == 3.0
+    assert raise_twice(-3.0) == 1.0
 
 
 def test_reduction_kernel_sees_nan_and_infinity():

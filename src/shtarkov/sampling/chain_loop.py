@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shtarkov._jit import kernel
+from shtarkov._jit import inlined_kernel, kernel
 from shtarkov.families import protocol
 from shtarkov.families.active_work import assign
 from shtarkov.sampling.hmc import step
@@ -44,14 +44,14 @@ class Recording(NamedTuple):
     failures: np.ndarray
 
 
-@kernel
+@inlined_kernel
 def record_supports(work, row_out):
     """Mark the active columns in a row of zeros."""
     for i in range(work.counts[0]):
         row_out[work.active[i]] = 1
 
 
-@kernel
+@inlined_kernel
 def probe(family, state, recording, row):
     """Write the envelope of the present data vector at the probe penalties, solved warm."""
     protocol.copy_work(family, state.work, state.work_kept)
@@ -62,7 +62,7 @@ def probe(family, state, recording, row):
         recording.probes[row, i] = energy if status == OK else math.nan
 
 
-@kernel
+@inlined_kernel
 def record(family, weight, state, info, recording, t):
     """Write draw t."""
     recording.failures[info.status] += 1

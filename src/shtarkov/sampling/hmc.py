@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shtarkov._jit import kernel
+from shtarkov._jit import inlined_kernel, kernel
 from shtarkov.families import protocol
 from shtarkov.families.active_work import assign, dot
 from shtarkov.types import Status
@@ -97,7 +97,7 @@ def rotate(position, momentum, frequency_sq, duration):
         position[i] = moved
 
 
-@kernel
+@inlined_kernel
 def kick(family, weight, state, frequency_sq, duration):
     """Refresh the force at y and kick momentum and image with it."""
     protocol.write_force(family, weight, state.y, state.work, state.force, state.force_image)
@@ -105,7 +105,7 @@ def kick(family, weight, state, frequency_sq, duration):
     push(state.work.z, state.momentum_image, state.force_image, frequency_sq, duration)
 
 
-@kernel
+@inlined_kernel
 def leapfrog(family, weight, state, tuning, step_size):
     """Follow the flow for n_leaps steps; return the status."""
     frequency_sq = tuning.frequency_sq
@@ -121,7 +121,7 @@ def leapfrog(family, weight, state, tuning, step_size):
     return OK
 
 
-@kernel
+@inlined_kernel
 def step(family, weight, state, tuning, rng):
     """Draw a momentum, follow the flow, accept or go back; return the StepInfo."""
     for i in range(state.y.size):
