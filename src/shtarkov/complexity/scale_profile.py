@@ -26,7 +26,7 @@ from shtarkov._jit import kernel
 from shtarkov.errors import InvalidProblem, raise_for_status
 from shtarkov.families import protocol
 from shtarkov.families.active_set import relax
-from shtarkov.families.active_work import dot, refactor
+from shtarkov.families.active_work import dot
 from shtarkov.families.build import check_lams
 from shtarkov.families.compiled import family_of
 from shtarkov.families.homotopy import (
@@ -79,17 +79,6 @@ def seek_scale(Xt, gram, lam, lam2, y, orthogonal_sq, per_square, slack, walk, w
 
 
 @kernel
-def change_ridge(Xt, gram, lam, change, lam2, y, work):
-    """Move `work` to the solution at another lam2."""
-    if change == 0.0:
-        return OK
-    for i in range(work.counts[0]):
-        work.gram_active[i, i] += change
-    status = refactor(0, work)
-    return relax(Xt, gram, lam, lam2, y, work) if status == OK else status
-
-
-@kernel
 def profile_scales(Xt, gram, kappas, lam2s, n_dim, y, orthogonal_sq, lam, work, table):
     """Fill rows (lam, envelope, k, |beta|_1) for descending kappas; gives the status.
 
@@ -98,18 +87,15 @@ def profile_scales(Xt, gram, kappas, lam2s, n_dim, y, orthogonal_sq, lam, work, 
     n_features, n = Xt.shape
     walk = make_walk(n, n_features, False)
     largest_image = np.max(np.abs(Xt @ y))
-    held = lam2s[0]
     for i in range(kappas.size):
-        status = change_ridge(Xt, gram, lam, lam2s[i] - held, lam2s[i], y, work)
-        if status != OK:
-            return status
-        held = lam2s[i]
-        for j in range(walk.asleep.size):
-            walk.asleep[j] = 0
+        if work.ridge[0] != lam2s[i]:
+            status = relax(Xt, gram, lam, lam2s[i], y, work)
+            if status != OK:
+                return status
         per_square = n_dim / kappas[i] ** 2
         slack = wall_slack(lam, largest_image)
         lam, envelope, status = seek_scale(
-            Xt, gram, lam, held, y, orthogonal_sq, per_square, slack, walk, work
+            Xt, gram, lam, lam2s[i], y, orthogonal_sq, per_square, slack, walk, work
         )
         if status != OK:
             return status

@@ -24,7 +24,7 @@ from shtarkov.families.active_work import (
     dot,
     drop,
     drop_unkept,
-    refactor,
+    renew,
     update_correlations,
     update_residual,
     update_rhs,
@@ -170,6 +170,9 @@ def admit(Xt, gram, lam2, y, n_entering, work):
             admitted += 1
     if admitted == 0:
         column = work.entering[0]
+        for e in range(1, n_entering):
+            if abs(work.corr[work.entering[e]]) > abs(work.corr[column]):
+                column = work.entering[e]
         sign = 1.0 if work.corr[column] > 0.0 else -1.0
         return exchange(Xt, gram, lam2, y, column, sign, work)
     return OK
@@ -179,8 +182,8 @@ def admit(Xt, gram, lam2, y, n_entering, work):
 def relax(Xt, gram, lam, lam2, y, work):
     """Move `work` to the exact solution at y; z, if kept, must hold X'y. CAPACITY: more room."""
     status = OK
-    if work.counts[1] > REFACTOR_EVERY:
-        status = refactor(0, work)
+    if work.counts[1] > REFACTOR_EVERY or work.ridge[0] != lam2:
+        renew(Xt, gram, lam2, work)
     update_rhs(Xt, y, work)
     slack = RELATIVE_SLACK * lam
     if work.z.size > 0:  # c = z - G_A coef carries the rounding of z

@@ -29,7 +29,8 @@ class ActiveWork(NamedTuple):
     `counts` holds (k, factor updates since the last fresh factor, rounds of the last solve, number
     dropped in the last descent). The leading k entries of `active`, `signs`, `coef` and the leading
     lower triangles of `gram_active` and `chol` are in use, as are those of `rhs`, X_A'y.
-    `position` maps a column to its place in `active`, or -1.
+    `position` maps a column to its place in `active`, or -1. `ridge` holds the one lam2 that is on the
+    diagonal of `gram_active`.
     """
 
     active: Ints
@@ -45,6 +46,7 @@ class ActiveWork(NamedTuple):
     corr: Floats
     entering: Ints
     residual: Floats
+    ridge: Floats
     counts: Ints
 
 
@@ -65,6 +67,7 @@ def make_work(n, n_features, image_size, capacity):
         np.zeros(n_features),
         np.zeros(n_features, np.int64),
         np.zeros(n),
+        np.zeros(1),
         np.zeros(4, np.int64),
     )
 
@@ -92,6 +95,7 @@ def copy_state(source, destination):
             destination.gram_active[i, j] = source.gram_active[i, j]
     destination.counts[0] = k
     destination.counts[1] = source.counts[1]
+    destination.ridge[0] = source.ridge[0]
     assign(source.z, destination.z)
     assign(source.corr, destination.corr)
     assign(source.residual, destination.residual)
@@ -165,6 +169,27 @@ def refactor(first, work):
     if first == 0:
         work.counts[1] = 0
     return OK
+
+
+@kernel
+def clear(work):
+    """Empty the active set."""
+    for i in range(work.counts[0]):
+        work.position[work.active[i]] = -1
+    work.counts[0] = 0
+    work.counts[1] = 0
+
+
+@kernel
+def renew(Xt, gram, lam2, work):
+    """Make the factor afresh, with lam2 on its diagonal; empty the active set if that fails."""
+    for i in range(work.counts[0]):
+        column = work.active[i]
+        square = gram[column, column] if gram.size > 0 else dot(Xt[column], Xt[column])
+        work.gram_active[i, i] = square + lam2
+    work.ridge[0] = lam2
+    if refactor(0, work) != OK:
+        clear(work)
 
 
 @kernel

@@ -63,6 +63,8 @@ def segment_quadratic(lam, lam_slope, y_sq, work):
 def start_walk(Xt, gram, lam, lam_slope, lam2, y, slack, walk, work):
     """Set the rates for a walk in lam from a solution; also turns a walk round."""
     walk.n_events[0] = 0
+    for j in range(walk.asleep.size):
+        walk.asleep[j] = 0
     update_rhs(Xt, y, work)
     return turn(Xt, gram, lam, lam_slope, lam2, y, slack, -1, walk, work)
 

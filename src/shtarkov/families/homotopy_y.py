@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from shtarkov._jit import kernel
-from shtarkov.families.active_work import assign, correlate, update_residual
+from shtarkov.families.active_work import assign, clear, correlate, update_residual
 from shtarkov.families.homotopy import (
     NOT_CONVERGED,
     OK,
@@ -25,19 +25,6 @@ from shtarkov.families.homotopy import (
     turn,
     wall_slack,
 )
-
-
-@kernel
-def empty_work(work):
-    """Put `work` at y = 0."""
-    for i in range(work.counts[0]):
-        work.position[work.active[i]] = -1
-    work.counts[0] = 0
-    work.counts[1] = 0
-    for j in range(work.corr.size):
-        work.corr[j] = 0.0
-    for j in range(work.z.size):
-        work.z[j] = 0.0
 
 
 @kernel
@@ -82,5 +69,10 @@ def follow_data(Xt, gram, lam, lam2, y_from, y_to, work):
 @kernel
 def solve_along_data(Xt, gram, lam, lam2, y, work):
     """Solve at y from scratch; gives (status, events). What `work` held before is forgotten."""
-    empty_work(work)
+    clear(work)
+    work.ridge[0] = lam2
+    for j in range(work.corr.size):
+        work.corr[j] = 0.0
+    for j in range(work.z.size):
+        work.z[j] = 0.0
     return follow_data(Xt, gram, lam, lam2, np.zeros(y.size), y, work)
