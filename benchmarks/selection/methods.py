@@ -34,10 +34,13 @@ def ours(criterion: str) -> Group:
             "tau": _number(report.tau),
             "sigma": _number(report.sigma),
             "ok": bool(report.ok),
+            "reasons": list(report.reasons),
             "near_ties": len(report.near_ties),
         }
         if isinstance(lengths, Mapping):
-            notes["codelengths"] = {str(k): _number(v) for k, v in lengths.items()}
+            notes["codelengths"] = {
+                str(name): _number(getattr(code, "nats", code)) for name, code in lengths.items()
+            }
         lam = _number(report.lam)
         coef = np.asarray(report.coef, dtype=float)
         penalty = float("nan") if lam is None else lam
