@@ -2,8 +2,9 @@
 
 `kernel` compiles one function, `inlined_kernel` one together with its caller. `generic` makes a
 function that is dispatched on the type of its first argument (a family NamedTuple), from Python and
-from inside compiled code alike, with a single registration. NamedTuple arguments with type-selected functions are cached on disk across processes;
-jitclasses and functions passed as arguments are not (docs/developer/design.md has the measurement).
+from inside compiled code alike, with a single registration. NamedTuple arguments with type-selected
+functions are cached on disk across processes; jitclasses and functions passed as arguments are not
+(docs/developer/design.md has the measurement).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 # No fastmath: those checks must be able to see nan and inf.
 # No wrapper for calls from C: none are made, and each costs compile time.
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# Only compiled code calls what an overload gives: Python goes through the single dispatch.
+_OVERLOAD_OPTIONS: Any = {**_OPTIONS, "no_cpython_wrapper": True}
 
 
 # The rooms kernels live in; an architecture test keeps them out of the others.
@@ -107,8 +110,7 @@ def generic(contract: Callable[..., Any]) -> Any:
 
         return decorate
 
-    # Only compiled code calls what the overload gives: Python goes through the single dispatch.
-    @overload(dispatch, strict=False, jit_options={**_OPTIONS, "no_cpython_wrapper": True})
+    @overload(dispatch, strict=False, jit_options=_OVERLOAD_OPTIONS)
     def select(*args: Any) -> Callable[..., Any] | None:
         family = args[0]
         if isinstance(family, numba_types.NamedTuple | numba_types.NamedUniTuple):
