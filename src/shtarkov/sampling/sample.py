@@ -35,6 +35,7 @@ SOLVERS = ("auto", "schur", "qr", "dense")
 # Modules with a function `plan(request)`, imported when asked for: each brings its own kernels.
 SAMPLERS = {
     "hmc": "shtarkov.sampling.hmc_run",
+    "ppmh": "shtarkov.sampling.ppmh_run",
 }
 
 
