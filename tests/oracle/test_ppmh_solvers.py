@@ -80,7 +80,7 @@ def test_growing_the_room_changes_nothing(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "n_features", "share"),
-    [pytest.param(100, 500, 0.6, marks=pytest.mark.ci_sample), (500, 2000, 0.72)],
+    [(100, 500, 0.6), (500, 2000, 0.72)],
 )
 def test_ten_thousand_steps(n, n_features, share):
     X = np.random.default_rng(n).standard_normal((n, n_features))
@@ -92,6 +92,8 @@ def test_ten_thousand_steps(n, n_features, share):
     assert 4.0 < schur.k.mean() < 20.0
 
 
+@pytest.mark.slow
+@pytest.mark.ci_sample
 def test_the_constraint_holds_over_a_long_run():
     X = np.random.default_rng(6).standard_normal((20, 40))
     chains = sample(
