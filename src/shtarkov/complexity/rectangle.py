@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from shtarkov._jit import kernel
-from shtarkov.complexity.normal import interval
+from shtarkov.sampling.normal import interval
 from shtarkov.types import Floats, Ints, Status
 
 # A row this much shorter than it was depends on the rows before it, up to rounding.

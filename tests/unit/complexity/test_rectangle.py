@@ -5,8 +5,8 @@ import pytest
 from scipy.special import log_ndtr, ndtr, ndtri
 from scipy.stats import norm
 
-from shtarkov.complexity.normal import interval, normal_quantile
 from shtarkov.complexity.rectangle import rectangle_probabilities, sobol_points
+from shtarkov.sampling.normal import interval, normal_quantile
 from shtarkov.types import Status
 
 
