@@ -1,0 +1,78 @@
+"""The competitors of a selection: each with its codelength and the coefficients it would report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shtarkov.selection.data_part import DataPart
+from shtarkov.selection.free import FreeChoice
+from shtarkov.selection.matched import MatchedCurve
+from shtarkov.selection.relaxed import relaxed_coefficients
+from shtarkov.selection.report import Code
+from shtarkov.selection.subset import subset_code
+from shtarkov.types import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One competitor.
+
+    Attributes
+    ----------
+    code : its codelength and parameters
+    coef : (D,) coefficients of the penalised columns
+    ln_c : its complexity, None where it has no integral
+    """
+
+    code: Code
+    coef: Floats
+    ln_c: float | None
+
+
+def empty(data: DataPart, ln_i: float) -> Candidate:
+    """Code y as noise."""
+    code = Code(data.empty_nats() + ln_i, 0.0, None, None, data.empty_sigma, 0)
+    return Candidate(code, np.zeros(data.problem.design.n_features), ln_i)
+
+
+def matched(data: DataPart, curve: MatchedCurve, conservative: float) -> Candidate:
+    """Take the least of the matched curve, or the largest penalty within the errors of it."""
+    index = curve.best
+    if conservative > 0.0:
+        allowed = conservative * curve.difference_errors(index)
+        excess = curve.codelengths - curve.codelengths[index]
+        index = int(np.flatnonzero(excess <= allowed)[0])
+    table = curve.data
+    lam, lam2 = table.lams[index : index + 1], table.lam2s[index : index + 1]
+    coef = np.asarray(data.solve_at(lam, lam2)[0].coef)
+    code = Code(
+        float(curve.codelengths[index]),
+        float(curve.std_errors[index]),
+        float(lam[0]),
+        float(lam[0]),
+        float(table.sigmas[index]),
+        int(np.count_nonzero(coef)),
+    )
+    return Candidate(code, coef, float(curve.path.ln_c[index]))
+
+
+def free(data: DataPart, choice: FreeChoice) -> Candidate:
+    """Report the Lasso with penalty tau on the support that penalty lam leaves."""
+    lam, tau = choice.kappa * choice.sigma, choice.tau * choice.sigma
+    support = data.solve_at(np.array([lam]), np.zeros(1))[0].active
+    coef = relaxed_coefficients(data.problem.design.X, data.response.y, support, tau)
+    nonzero = int(np.count_nonzero(coef))
+    code = Code(choice.codelength, choice.std_error, lam, tau, choice.sigma, nonzero)
+    return Candidate(code, coef, choice.ln_c)
+
+
+def subset(data: DataPart, empty_nats: float) -> Candidate:
+    """Code a support and least squares on it."""
+    response = data.response
+    found = subset_code(
+        data.problem.design.X, response.y, response.orthogonal_sq, data.n_dim, sigma=data.sigma
+    )
+    code = Code(empty_nats + found.delta_nats, 0.0, None, None, found.sigma, found.k)
+    return Candidate(code, found.coef, None)

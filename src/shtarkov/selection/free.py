@@ -1,0 +1,191 @@
+"""The free code: the penalty as a threshold, and a luckiness weight tau <= lam of its own.
+
+L(kappa, tau) = data part + ln C(kappa, tau) + ln I(kappa) [sigma unknown] + ln N (two penalties
+stated). ln C(kappa, tau) is needed only where the user's data can be coded well: a closed-form
+guess places a small window in (ln kappa, ln tau / kappa), a ladder in tau is sampled at a few
+kappas of the window, and the window moves if the minimum is at its side. ln I is that of the
+matched code at the same kappa: it lies in a band half ln 2 wide for any such density.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shtarkov.complexity.closed_form import lasso_ln_c
+from shtarkov.complexity.luckiness import LuckinessLadder, luckiness_ladder
+from shtarkov.complexity.quadrature import chebyshev_nodes, interpolation_weights
+from shtarkov.families.homotopy_lam import PenaltyPath
+from shtarkov.progress import Progress
+from shtarkov.selection.data_part import DataPart
+from shtarkov.selection.matched import MatchedCurve, statement_nats
+from shtarkov.types import Floats
+
+# Ratios tau / kappa tried: below a fiftieth the weight is flat over any signal worth coding.
+RATIOS = np.geomspace(1.0, 0.01, 41)
+# The window: this factor to both sides in kappa, this factor below the guess in tau.
+KAPPA_REACH = 1.25
+TAU_REACH = 2.0
+KAPPA_NODES = 3
+FINE_KAPPAS = 25
+MAX_MOVES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class FreeChoice:
+    """The best free code.
+
+    Attributes
+    ----------
+    codelength, std_error : in nats
+    kappa, tau, sigma : threshold and weight in units of sigma, and sigma
+    ln_c : ln C(kappa, tau)
+    at_edge : the minimum is at the side of the last window tried
+    n_draws : draws behind it
+    warnings : of the ladders
+    """
+
+    codelength: float
+    std_error: float
+    kappa: float
+    tau: float
+    sigma: float
+    ln_c: float
+    at_edge: bool
+    n_draws: int
+    warnings: tuple[str, ...]
+
+
+def free_code(
+    data: DataPart,
+    curve: MatchedCurve,
+    *,
+    std_error: float,
+    seed: int,
+    bar: Progress,
+    start: FreeChoice | None = None,
+    **options: Any,
+) -> FreeChoice | None:
+    """Find the shortest free code near `start` or a guess; None if no column can enter."""
+    kappas = curve.data.kappas
+    if kappas.size < 2:
+        return None
+    path = data.penalty_path(0.2 * float(curve.data.lams.min()))
+    if start is None:
+        guess = _guess(data, path, kappas)
+        i, j = np.unravel_index(int(np.argmin(guess)), guess.shape)
+        centre, ratio = float(kappas[i]), float(RATIOS[j])
+    else:
+        centre, ratio = start.kappa, start.tau / start.kappa
+    top, bottom = float(kappas[0]), float(kappas[-1])
+    choice = None
+    for attempt in range(MAX_MOVES):
+        low = max(centre / KAPPA_REACH, bottom)
+        high = min(centre * KAPPA_REACH, top)
+        lowest_ratio = max(ratio / TAU_REACH, float(RATIOS[-1]))
+        window = _Window(low, high, lowest_ratio)
+        found = _search(data, curve, path, window, std_error, seed + 100 * attempt, bar, options)
+        if choice is None or found.codelength < choice.codelength:
+            choice = found
+        if not found.at_edge:
+            break
+        centre, ratio = found.kappa, found.tau / found.kappa
+    return choice
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    low: float
+    high: float
+    lowest_ratio: float
+
+
+def _guess(data: DataPart, path: PenaltyPath, kappas: Floats) -> Floats:
+    """Guess L(kappa, tau) with the ln C of orthogonal columns of the same lengths."""
+    X = data.problem.design.X
+    norms = np.sqrt(np.einsum("ij,ij->j", X, X))
+    norms = np.quantile(norms[norms > 0.0], np.linspace(0.0025, 0.9975, 200))
+    share = X.shape[1] / norms.size
+    nats = data.free_table(path, kappas, RATIOS)[0]
+    # An orthogonal design of more columns than dimensions does not exist: beyond a third of the
+    # dimensions the guess is no guide.
+    ln_c = np.array(
+        [[share * lasso_ln_c(norms, kappa, kappa * ratio) for ratio in RATIOS] for kappa in kappas]
+    )
+    return np.asarray(nats + ln_c)
+
+
+def _search(
+    data: DataPart,
+    curve: MatchedCurve,
+    path: PenaltyPath,
+    window: _Window,
+    std_error: float,
+    seed: int,
+    bar: Progress,
+    options: dict[str, Any],
+) -> FreeChoice:
+    """Sample ladders in tau at a few kappas of the window and minimise over it."""
+    nodes = chebyshev_nodes(math.log(window.low), math.log(window.high), KAPPA_NODES)
+    ratios = RATIOS[0.999 * window.lowest_ratio <= RATIOS]
+    ladders = [
+        luckiness_ladder(
+            data.family._replace(lam=float(kappa)),
+            float(kappa) * float(ratios[-1]),
+            float(kappa),
+            std_error=std_error,
+            seed=seed + index,
+            bar=bar,
+            **options,
+        )
+        for index, kappa in enumerate(np.exp(nodes))
+    ]
+    fine = np.linspace(nodes[0], nodes[-1], FINE_KAPPAS)
+    rise, rise_variance = _surface(ladders, nodes, fine, ratios)
+    matched, matched_error = _along(curve, fine)
+    nats, sigmas, _ = data.free_table(path, np.exp(fine), ratios)
+    ln_i = np.array([curve.ln_i(float(kappa)) for kappa in np.exp(fine)])
+    statement = 2.0 * statement_nats(data.problem.design.n_samples)
+    ln_c = matched[:, None] + rise
+    lengths = nats + ln_c + ln_i[:, None] + statement
+    i, j = np.unravel_index(int(np.argmin(lengths)), lengths.shape)
+    kappa, tau = math.exp(fine[i]), math.exp(fine[i]) * ratios[j]
+    inner_low = i < FINE_KAPPAS - 1 or window.low <= curve.data.kappas[-1] * 1.0001
+    inner_high = i > 0 or window.high >= curve.data.kappas[0] * 0.9999
+    inner_tau = j < ratios.size - 1 or RATIOS[-1] * 1.0001 >= ratios[-1]
+    return FreeChoice(
+        float(lengths[i, j]),
+        math.hypot(float(matched_error[i]), math.sqrt(float(rise_variance[i, j]))),
+        kappa,
+        float(tau),
+        float(sigmas[i, j]),
+        float(ln_c[i, j]),
+        not (inner_low and inner_high and inner_tau),
+        sum(ladder.n_draws for ladder in ladders),
+        tuple(text for ladder in ladders for text in ladder.warnings),
+    )
+
+
+def _surface(
+    ladders: Sequence[LuckinessLadder], nodes: Floats, fine: Floats, ratios: Floats
+) -> tuple[Floats, Floats]:
+    """Interpolate ln C(kappa, ratio kappa) - ln C(kappa, kappa) in ln kappa; value and variance."""
+    at_nodes = np.array(
+        [
+            [ladder.relative_ln_c(ladder.kappa * r, ladder.kappa) for r in ratios]
+            for ladder in ladders
+        ]
+    )
+    weights = interpolation_weights(nodes, fine)
+    return weights @ at_nodes[:, :, 0], weights**2 @ at_nodes[:, :, 1] ** 2
+
+
+def _along(curve: MatchedCurve, log_kappas: Floats) -> tuple[Floats, Floats]:
+    """Read the matched ln C and its error between the points of the grid."""
+    logs = np.log(curve.data.kappas)[::-1]
+    value = np.interp(log_kappas, logs, curve.path.ln_c[::-1])
+    return value, np.interp(log_kappas, logs, curve.path.std_error[::-1])

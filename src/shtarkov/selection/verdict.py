@@ -1,0 +1,145 @@
+"""From the competitors to the report: who wins, what ties, and what an expert would distrust."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shtarkov.selection.candidates import Candidate
+from shtarkov.selection.data_part import DataPart
+from shtarkov.selection.free import FreeChoice
+from shtarkov.selection.matched import MatchedCurve
+from shtarkov.selection.report import Code, CodelengthCurve, SelectionReport
+from shtarkov.types import Floats
+
+# Codes this close, in nats, are a coin toss whatever their Monte Carlo errors.
+COIN_TOSS = 2.0
+
+
+def assemble(
+    data: DataPart,
+    candidates: dict[str, Candidate],
+    curve: MatchedCurve | None,
+    choice: FreeChoice | None,
+    *,
+    criterion: str,
+    conservative: float,
+    std_error: float,
+    seed: int,
+    seconds: float,
+) -> SelectionReport:
+    """Let the shortest code win and describe the race."""
+    winner = min(candidates, key=lambda name: candidates[name].code.nats)
+    best = candidates[winner]
+    design = data.problem.design
+    intercept, coef = full_coefficients(data, best.coef)
+    reasons = tuple(_reasons(candidates, winner, curve, choice, std_error))
+    path = None if curve is None else curve.path
+    return SelectionReport(
+        family=data.problem.name,
+        criterion=criterion,
+        winner=winner,
+        lam=best.code.lam,
+        tau=best.code.tau,
+        sigma=best.code.sigma,
+        coef=coef,
+        intercept=intercept,
+        codelength=best.code.nats,
+        std_error=best.code.std_error,
+        codelengths={name: item.code for name, item in candidates.items()},
+        ln_c=best.ln_c,
+        curve=None if curve is None else _curve(data, curve),
+        near_ties=() if curve is None else _near_ties(curve),
+        ok=not reasons,
+        reasons=reasons,
+        notes=tuple(_notes(candidates, winner, data)),
+        sigma_known=data.sigma is not None,
+        conservative=conservative,
+        n_samples=design.n_samples,
+        n_features=coef.size,
+        feature_names=design.layout.names,
+        n_draws=(0 if path is None else path.n_draws) + (0 if choice is None else choice.n_draws),
+        ess=None if path is None else path.ess,
+        rank_rhat=None if path is None else path.rank_rhat,
+        seed=seed,
+        seconds=seconds,
+    )
+
+
+def full_coefficients(data: DataPart, coef: Floats) -> tuple[float, Floats]:
+    """Put penalised and unpenalised coefficients on the user's columns."""
+    design = data.problem.design
+    intercept, unpenalised = design.unpenalised_coef(data.response, coef)
+    full = np.zeros(design.penalised.size + design.unpenalised.size)
+    full[design.penalised] = coef
+    full[design.unpenalised] = unpenalised
+    return float(intercept), full
+
+
+def _near_ties(curve: MatchedCurve) -> tuple[float, ...]:
+    """List every penalty whose codelength is within two standard errors of the least."""
+    best = curve.best
+    excess = curve.codelengths - curve.codelengths[best]
+    tied = excess <= 2.0 * curve.difference_errors(best)
+    return tuple(float(lam) for lam in curve.data.lams[tied])
+
+
+def _reasons(
+    candidates: dict[str, Candidate],
+    winner: str,
+    curve: MatchedCurve | None,
+    choice: FreeChoice | None,
+    std_error: float,
+) -> list[str]:
+    """List what would make an expert distrust the answer."""
+    reasons: list[str] = []
+    if curve is not None and winner == "matched":
+        reasons.extend(curve.path.warnings)
+        if curve.scale is not None:
+            reasons.extend(curve.scale.warnings)
+        if curve.at_edge:
+            reasons.append("the least codelength is at the smallest penalty tried: extend the grid")
+    if choice is not None and winner == "free":
+        reasons.extend(choice.warnings)
+        if choice.at_edge:
+            reasons.append("the free code's minimum is at the side of the region searched")
+    code = candidates[winner].code
+    if not math.isfinite(code.nats):
+        reasons.append("the codelength is not finite: y is fitted exactly, or scales are extreme")
+    if code.std_error > 1.5 * std_error:
+        reasons.append("the standard error asked for was not reached: raise max_draws")
+    return reasons
+
+
+def _notes(candidates: dict[str, Candidate], winner: str, data: DataPart) -> list[str]:
+    """Remark on ties between codes and on what was left out."""
+    notes = []
+    code: Code = candidates[winner].code
+    for name, other in candidates.items():
+        if name != winner and other.code.nats - code.nats < COIN_TOSS:
+            gap = other.code.nats - code.nats
+            notes.append(f"the {name} code is only {gap:.1f} nats longer: close to a coin toss")
+    if data.problem.name == "elastic_net" and "matched" in candidates:
+        notes.append("the free code exists for the Lasso only")
+    return notes
+
+
+def _curve(data: DataPart, curve: MatchedCurve) -> CodelengthCurve:
+    """Describe the matched code along the grid, with the estimates of y at every penalty."""
+    table = curve.data
+    fits = data.solve_at(table.lams, table.lam2s)
+    coefs = np.array([fit.coef for fit in fits])
+    complexity = curve.path.ln_c + (0.0 if curve.scale is None else curve.scale.ln_i)
+    return CodelengthCurve(
+        lams=table.lams,
+        kappas=table.kappas,
+        sigmas=table.sigmas,
+        data_nats=table.nats,
+        ln_c=complexity,
+        codelengths=curve.codelengths,
+        std_errors=curve.std_errors,
+        n_active=np.count_nonzero(coefs, axis=1),
+        mean_df=curve.path.mean_df,
+        coefs=coefs,
+    )
