@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # A bar that flashes up for a short run says nothing; two seconds is when people start to wonder.
 SHOW_AFTER_SECONDS = 2.0
+# The length of one `Meter`, whatever it counts.
+METER_UNITS = 1000
 
 
 class Progress(Protocol):
@@ -44,6 +46,51 @@ class SilentProgress:
 
     def finish(self) -> None:
         """Ignore the end."""
+
+
+class InnerProgress:
+    """Passes the advance on to a run that was started, and will be finished, by a caller."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def start(self, total: int, description: str) -> None:
+        """Ignore the start."""
+
+    def advance(self, n: int, **numbers: float) -> None:
+        """Pass it on."""
+        self._progress.advance(n, **numbers)
+
+    def finish(self) -> None:
+        """Ignore the end."""
+
+
+class Meter(InnerProgress):
+    """Reports a run whose length is only estimated, as it goes, in `METER_UNITS` steps.
+
+    `plan` revises what is left; the bar behind the meter waits rather than go back.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__(progress)
+        self._done = self._planned = self._told = 0
+        self._numbers: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def plan(self, n_left: int, **numbers: float) -> None:
+        """Say how much is left, and the numbers worth showing until the next plan."""
+        with self._lock:
+            self._planned, self._numbers = self._done + n_left, numbers
+
+    def advance(self, n: int, **numbers: float) -> None:
+        """Count `n` more units of the plan."""
+        with self._lock:
+            self._done += n
+            share = min(self._done / max(self._planned, 1), 1.0)
+            steps = int(METER_UNITS * share) - self._told
+            if steps > 0:
+                self._told += steps
+                self._progress.advance(steps, **self._numbers, **numbers)
 
 
 class RichProgress:

@@ -12,8 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from shtarkov.complexity.closed_form import elastic_net_ln_c, orthogonal_norms
 from shtarkov.complexity.enumeration import enumerate_strata
+from shtarkov.complexity.ladder import TOLERATED
 from shtarkov.complexity.luckiness import luckiness_ladder
-from shtarkov.complexity.path import ComplexityPath, complexity_path
+from shtarkov.complexity.path import ComplexityPath, penalty_path
 from shtarkov.complexity.region import Luckiness, NormBall
 from shtarkov.complexity.result import ComplexityResult
 from shtarkov.complexity.spectrum import ENUMERATE_UP_TO, StratumSpectrum, stratum_spectrum
@@ -21,9 +22,11 @@ from shtarkov.errors import InvalidProblem, SamplingWarning
 from shtarkov.families.build import check_lam, check_sigma
 from shtarkov.families.compiled import family_of
 from shtarkov.families.problems import ElasticNet, Lasso
-from shtarkov.progress import Progress, resolve_progress, tracked
+from shtarkov.progress import METER_UNITS, InnerProgress, Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
 
+# The error of the bridge is known only afterwards: draws are raised to what it asks for.
+BRIDGE_TRIES = 4
 METHODS = ("auto", "closed_form", "enumerate", "path", "bridge")
 
 
@@ -161,8 +164,7 @@ def _sampled(
     """Sample: along the penalty for the matched weight, then along tau for any other."""
     matched = isinstance(where, Luckiness) and where.tau in (None, lam)
     if matched:
-        path = complexity_path(problem, [lam], sigma=sigma, **options)
-        return _from_path(path, where, method)
+        return _at_matched_weight(problem, lam, sigma, where, method, **options)
     if method == "bridge":
         raise InvalidProblem("the bridge serves tau = lam; use method='path' for other weights")
     if isinstance(where, Luckiness):
@@ -173,6 +175,21 @@ def _sampled(
         problem, lam, sigma=sigma, tau_min=lam, radius=where.radius, method="sampled", **options
     )
     return _from_spectrum(spectrum, where)
+
+
+def _at_matched_weight(
+    problem: Any, lam: float, sigma: float, where: Luckiness | NormBall, method: str, **options: Any
+) -> ComplexityResult:
+    """Go down the penalty path to lam, again with more draws if the bridge needs them."""
+    wanted, chosen = options.pop("std_error"), resolve_seed(options.pop("seed"))
+    share = wanted
+    for _ in range(BRIDGE_TRIES):
+        path = penalty_path(problem, [lam], sigma=sigma, std_error=share, seed=chosen, **options)
+        result = _from_path(path, where, method)
+        if method != "bridge" or result.std_error <= TOLERATED * wanted:
+            break
+        share *= 0.9 * wanted / result.std_error
+    return result
 
 
 def _at_weight(
@@ -189,9 +206,15 @@ def _at_weight(
     """Go down the penalty path to lam with tau = lam, then along tau."""
     assert where.tau is not None
     chosen, share = resolve_seed(seed), std_error / math.sqrt(2.0)
-    with threadpool_limits(1), tracked(resolve_progress(progress), 1, "ln C") as bar:
-        path = complexity_path(
-            problem, [lam], sigma=sigma, std_error=share, seed=chosen, progress=False, **options
+    with threadpool_limits(1), tracked(resolve_progress(progress), 2 * METER_UNITS, "ln C") as bar:
+        path = penalty_path(
+            problem,
+            [lam],
+            sigma=sigma,
+            std_error=share,
+            seed=chosen,
+            progress=InnerProgress(bar),
+            **options,
         )
         tau = where.tau / sigma
         ladder = luckiness_ladder(

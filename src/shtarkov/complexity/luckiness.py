@@ -24,8 +24,9 @@ from shtarkov.complexity.quadrature import (
     smallest_rule,
     unresolved_part,
 )
+from shtarkov.complexity.rung import Rung
 from shtarkov.families.observables import K
-from shtarkov.progress import Progress
+from shtarkov.progress import Meter, Progress
 from shtarkov.types import Floats, Ints
 
 
@@ -99,34 +100,37 @@ def luckiness_ladder(
     family : the compiled family at its penalty
     low, high : the ends of the ladder in units of sigma; widened to hold tau = lam
     std_error : wanted for ln C(tau) - ln C(lam), in nats
+    bar : told of `METER_UNITS` steps
     """
     kappa = float(family.lam)
     ends = math.log(min(low, kappa)), math.log(max(high, kappa))
-    guess = _guess(family)
+    guess, meter = _guess(family), Meter(bar)
 
-    def sampled(count: int) -> tuple[Floats, list[ladder.Rung], bool]:
+    def sampled(count: int) -> tuple[Floats, list[Rung], str]:
         nodes = chebyshev_nodes(*ends, count)
         points = [(kappa, float(tau)) for tau in np.exp(nodes)]
         rungs = ladder.make_rungs(
             family, points, seed=seed, n_chains=n_chains, probe=False, expected=guess(nodes)
         )
-        reached = ladder.sample_until(
+        stopped = ladder.sample_until(
             rungs,
             _functionals(nodes, nodes, math.log(kappa)),
             std_error,
             slope_in_tau,
             max_draws=max_draws,
             n_jobs=n_jobs,
-            bar=bar,
+            meter=meter,
         )
-        return nodes, rungs, reached
+        return nodes, rungs, stopped
 
     count = smallest_rule(guess, *ends, 0.1 * std_error)
-    nodes, rungs, reached = sampled(count)
+    nodes, rungs, stopped = sampled(count)
     while _unresolved(nodes, rungs) > std_error and count < NODE_COUNTS[-1]:
+        if stopped == ladder.INTERRUPTED:
+            break
         count = NODE_COUNTS[NODE_COUNTS.index(count) + 1]
-        nodes, rungs, reached = sampled(count)
-    return _ladder(kappa, nodes, rungs, reached)
+        nodes, rungs, stopped = sampled(count)
+    return _ladder(kappa, nodes, rungs, stopped)
 
 
 def _guess(family: Any) -> Callable[[Floats], Floats]:
@@ -137,22 +141,20 @@ def _guess(family: Any) -> Callable[[Floats], Floats]:
     return lambda log_taus: expected_active(lengths, n, kappa, np.exp(log_taus))
 
 
-def _unresolved(nodes: Floats, rungs: list[ladder.Rung]) -> float:
+def _unresolved(nodes: Floats, rungs: list[Rung]) -> float:
     means = np.array([rung.mean for rung in rungs])
     variances = np.array([rung.variance for rung in rungs])
     return unresolved_part(nodes, nodes, means, variances)
 
 
-def _ladder(
-    kappa: float, nodes: Floats, rungs: list[ladder.Rung], reached: bool
-) -> LuckinessLadder:
+def _ladder(kappa: float, nodes: Floats, rungs: list[Rung], stopped: str) -> LuckinessLadder:
     """Assemble the ladder and what an expert would want to look at."""
     rhat, ess = ladder.convergence(rungs)
-    worries = [] if reached else ["the error asked for was not reached: raise max_draws"]
+    worries = [stopped] if stopped else []
     worst = max((abs(z) for rung in rungs for z in rung.checks), default=0.0)
     if worst > ladder.ALARM:
         worries.append(f"quantities of equal mean differ by {worst:.1f} standard errors")
-    if ladder.unconverged(rhat, ess):
+    if any(ladder.unsettled(rung) for rung in rungs):
         worries.append(f"rank R-hat {rhat:.3f} at one rung: run longer chains")
     return LuckinessLadder(
         kappa,
@@ -168,5 +170,7 @@ def _ladder(
     )
 
 
-def _active_counts(rung: ladder.Rung) -> Ints:
-    return np.stack([chain.column(K).astype(np.int64) for chain in rung.chains])
+def _active_counts(rung: Rung) -> Ints:
+    counts = [chain.column(K).astype(np.int64) for chain in rung.chains]
+    shortest = min(count.size for count in counts)  # an interrupted chain may be shorter
+    return np.stack([count[:shortest] for count in counts])

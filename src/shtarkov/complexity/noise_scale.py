@@ -40,6 +40,7 @@ from shtarkov.complexity.quadrature import (
 )
 from shtarkov.complexity.ray_chain import RayChain, empty_model_ln_i, relative_height
 from shtarkov.complexity.result import ComplexityResult
+from shtarkov.complexity.rung import FEW_EVENTS, Rung
 from shtarkov.families.build import check_lams
 from shtarkov.families.compiled import family_of
 from shtarkov.progress import Progress, resolve_progress, tracked
@@ -169,7 +170,7 @@ class _ScaleRun:
         self.family, self.n_dim = family_of(problem, 1.0), int(problem.design.n_dim)
         self.kappas, self.wanted, self.seed = kappas, std_error, seed
         self.n_chains, self.max_draws = n_chains, max_draws
-        self.rungs: dict[int, ladder.Rung] = {}
+        self.rungs: dict[int, Rung] = {}
         norms = np.sqrt(np.einsum("ij,ij->i", self.family.Xt, self.family.Xt))
         self.norms = norms[norms > 0.0]
 
@@ -211,7 +212,7 @@ class _ScaleRun:
             if not any(draws):
                 return
 
-    def _rungs(self, nodes: Floats) -> list[ladder.Rung]:
+    def _rungs(self, nodes: Floats) -> list[Rung]:
         """Give the rungs at the nodes; a node's chains start the first time it is asked for."""
         spacing = (RULES[-1] - 1) // max(nodes.size - 1, 1)
         expected = stand_in(self.norms, self.family.Xt.shape[1], nodes) if nodes.size else nodes
@@ -224,10 +225,10 @@ class _ScaleRun:
                 RayChain(family, rng_for(self.seed, address, chain), self.n_dim)
                 for chain in range(self.n_chains)
             ]
-            self.rungs[address] = ladder.Rung(chains, float(count))
+            self.rungs[address] = Rung(chains, float(count))
         return [self.rungs[index * spacing] for index in range(nodes.size)]
 
-    def _refresh(self, rung: ladder.Rung) -> None:
+    def _refresh(self, rung: Rung) -> None:
         """Estimate the mean height; where little was seen, with the error a rare event leaves.
 
         An active column lowers a height by about 1 / 4N of it (its |beta_j| kappa / sigma is
@@ -237,7 +238,7 @@ class _ScaleRun:
         rung.expected = np.inf  # the ladder's own floor is for counts
         rung.refresh(relative_height)  # type: ignore[arg-type]
         rung.expected = expected
-        if expected * rung.n_draws < ladder.FEW_EVENTS:
+        if expected * rung.n_draws < FEW_EVENTS:
             floor = 2.0 * expected / rung.n_draws / (4.0 * self.n_dim) ** 2
             rung.variance = max(rung.variance, floor)
 

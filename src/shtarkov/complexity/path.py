@@ -9,6 +9,7 @@ neighbouring rungs give the same numbers with no quadrature, and check them. Slo
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,10 +32,11 @@ from shtarkov.complexity.quadrature import (
     start_of_path,
     unresolved_part,
 )
-from shtarkov.errors import NotConverged
+from shtarkov.complexity.rung import Rung
+from shtarkov.errors import NotConverged, SamplingWarning
 from shtarkov.families.build import check_lams, check_sigma
 from shtarkov.families.compiled import family_of
-from shtarkov.progress import Progress, resolve_progress, tracked
+from shtarkov.progress import METER_UNITS, Meter, Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
 from shtarkov.types import Floats
 
@@ -116,11 +118,40 @@ def complexity_path(
     progress : None shows a bar on a terminal, False never, or an object with start/advance/finish
     max_draws : draws per chain and rung after which the error reached is reported instead
     """
+    path = penalty_path(
+        problem,
+        lams,
+        sigma=sigma,
+        std_error=std_error,
+        n_chains=n_chains,
+        n_jobs=n_jobs,
+        seed=seed,
+        progress=progress,
+        max_draws=max_draws,
+    )
+    for text in path.warnings:
+        warnings.warn(text, SamplingWarning, stacklevel=2)
+    return path
+
+
+def penalty_path(
+    problem: Any,
+    lams: ArrayLike,
+    *,
+    sigma: float,
+    std_error: float,
+    n_chains: int,
+    n_jobs: int | None,
+    seed: int | np.random.SeedSequence | None,
+    progress: bool | Progress | None,
+    max_draws: int,
+) -> ComplexityPath:
+    """Do the work of `complexity_path`, and leave its warnings to the caller."""
     grid = check_lams(lams)
     scale = check_sigma(sigma)
     run = _LadderRun(problem, grid.lams / scale, scale, std_error, resolve_seed(seed))
-    with threadpool_limits(1), tracked(resolve_progress(progress), 1, "ln C") as bar:
-        path = run.estimate(n_chains, n_jobs, bar, max_draws)
+    with threadpool_limits(1), tracked(resolve_progress(progress), METER_UNITS, "ln C") as bar:
+        path = run.estimate(Meter(bar), n_chains=n_chains, n_jobs=n_jobs, max_draws=max_draws)
     return replace(
         path,
         lams=grid.lams[grid.position],
@@ -143,9 +174,7 @@ class _LadderRun:
         self.norms = norms[norms > 0.0]
         self.targets = np.log(kappas)
 
-    def estimate(
-        self, n_chains: int, n_jobs: int | None, bar: Progress, max_draws: int
-    ) -> ComplexityPath:
+    def estimate(self, meter: Meter, **options: Any) -> ComplexityPath:
         """Sample the ladder and integrate it; refine it while the integrand is not resolved."""
         if self.norms.size == 0:  # no column can enter
             return self._result([], np.zeros(0), np.zeros(self.kappas.size), ())
@@ -160,29 +189,24 @@ class _LadderRun:
         count = smallest_rule(
             lambda log_lams: stand_in(self.norms, n, log_lams), low, high, tolerance
         )
-        notes: tuple[str, ...] = ()
         while True:
             nodes = chebyshev_nodes(low, high, count)
-            rungs = self._sample(nodes, inside, n_chains, n_jobs, bar, max_draws)
+            rungs, stopped = self._sample(nodes, inside, meter, **options)
             means = np.array([rung.mean for rung in rungs])
             variances = np.array([rung.variance for rung in rungs])
             unresolved = unresolved_part(nodes, inside, means, variances)
-            if unresolved <= self.wanted or count == NODE_COUNTS[-1]:
+            resolved = unresolved <= self.wanted or count == NODE_COUNTS[-1]
+            if resolved or stopped == rungs_of.INTERRUPTED:
                 break
             count = NODE_COUNTS[NODE_COUNTS.index(count) + 1]
+        notes = (stopped,) if stopped else ()
         if unresolved > self.wanted:
-            notes = (f"the quadrature may be off by {unresolved:.2g} nats",)
+            notes = (*notes, f"the quadrature may be off by {unresolved:.2g} nats")
         return self._result(rungs, nodes, tail, notes)
 
     def _sample(
-        self,
-        nodes: Floats,
-        inside: Floats,
-        n_chains: int,
-        n_jobs: int | None,
-        bar: Progress,
-        max_draws: int,
-    ) -> list[rungs_of.Rung]:
+        self, nodes: Floats, inside: Floats, meter: Meter, n_chains: int, **limits: Any
+    ) -> tuple[list[Rung], str]:
         points = [(float(lam), float(lam)) for lam in np.exp(nodes)]
         rungs = rungs_of.make_rungs(
             self.family,
@@ -192,20 +216,19 @@ class _LadderRun:
             probe=True,
             expected=stand_in(self.norms, self.family.Xt.shape[1], nodes),
         )
-        rungs_of.sample_until(
+        stopped = rungs_of.sample_until(
             rungs,
             integral_weights(nodes, inside),
             self.wanted,
             slope_in_lam,
-            max_draws=max_draws,
-            n_jobs=n_jobs,
-            bar=bar,
+            meter=meter,
+            **limits,
         )
-        return rungs
+        return rungs, stopped
 
     def _result(
         self,
-        rungs: Sequence[rungs_of.Rung],
+        rungs: Sequence[Rung],
         nodes: Floats,
         tail: Floats,
         notes: tuple[str, ...],
@@ -226,16 +249,13 @@ class _LadderRun:
             node_ln_c = tail.min() + integral_weights(nodes, nodes) @ means
         bridge, bridge_error, worries = self._bridge(rungs, nodes, node_ln_c, variances)
         rhat, ess = rungs_of.convergence(rungs)
-        if rungs_of.unconverged(rhat, ess):
+        if any(rungs_of.unsettled(rung) for rung in rungs):
             worries = (*worries, f"rank R-hat {rhat:.3f} at one rung: run longer chains")
         failures = sum(int(chain.failures[1:].sum()) for rung in rungs for chain in rung.chains)
-        error = np.sqrt(np.diag(covariance))
-        if error.max() > 1.05 * self.wanted:
-            worries = (*worries, "the error asked for was not reached: raise max_draws")
         return ComplexityPath(
             lams=self.kappas * self.sigma,
             ln_c=tail + weights @ means,
-            std_error=error,
+            std_error=np.sqrt(np.diag(covariance)),
             mean_df=slopes @ means,
             covariance=covariance,
             sigma=self.sigma,
@@ -253,7 +273,7 @@ class _LadderRun:
         )
 
     def _bridge(
-        self, rungs: Sequence[rungs_of.Rung], nodes: Floats, node_ln_c: Floats, variances: Floats
+        self, rungs: Sequence[Rung], nodes: Floats, node_ln_c: Floats, variances: Floats
     ) -> tuple[Floats | None, Floats | None, tuple[str, ...]]:
         """Bridge the same ladder and say where it contradicts the path or the identities."""
         if not rungs:

@@ -6,7 +6,6 @@ The height is what `complexity.noise_scale` averages; `complexity.rays` computes
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,6 @@ class RayChain:
     def __init__(self, family: Any, rng: np.random.Generator, n_dim: int) -> None:
         self.chain = Chain(family, family.lam, rng, keep_data=True)
         self.n_dim, self.n_orthogonal = n_dim, n_dim - family.Xt.shape[1]
-        self.seconds = 0.0
         self.heights: list[Floats] = []
         self.orthogonal_sq: list[Floats] = []
         self._make_room(ROOM)
@@ -60,13 +58,17 @@ class RayChain:
         """Counts of moves by status."""
         return self.chain.failures
 
+    @property
+    def work_per_draw(self) -> float:
+        """Modelled cost of a ray and its moves, in multiplications: a ray costs about two moves."""
+        return 2.0 * THIN * self.chain.work_per_draw
+
     def warm_up(self, n_steps: int) -> None:
         """Tune the chain."""
         self.chain.warm_up(n_steps)
 
     def extend(self, n_draws: int) -> None:
         """Make draws and integrate along their rays; the data vectors are not kept."""
-        began = time.perf_counter()
         self.chain.extend(THIN * n_draws)
         segment = self.chain.segments[-1]
         squares = np.zeros(n_draws)
@@ -75,7 +77,6 @@ class RayChain:
         self.heights.append(self._heights(segment.data[THIN - 1 :: THIN].copy(), squares))
         self.orthogonal_sq.append(squares)
         self.chain.segments[-1] = segment._replace(data=segment.data[:0])
-        self.seconds += time.perf_counter() - began
 
     def _heights(self, data: Floats, orthogonal_sq: Floats) -> Floats:
         out, done, status = np.zeros(data.shape[0]), 0, int(Status.OK)

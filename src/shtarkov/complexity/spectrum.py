@@ -11,7 +11,6 @@ have no common weight.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,13 +21,14 @@ from shtarkov.complexity import strata
 from shtarkov.complexity.closed_form import lasso_log_strata, orthogonal_norms
 from shtarkov.complexity.enumeration import enumerate_strata
 from shtarkov.complexity.histogram import HistogramSpectrum, combine_histograms, jackknife_error
+from shtarkov.complexity.ladder import INTERRUPTED
 from shtarkov.complexity.luckiness import LuckinessLadder, luckiness_ladder
-from shtarkov.complexity.path import complexity_path
+from shtarkov.complexity.path import ComplexityPath, penalty_path
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lam, check_sigma
 from shtarkov.families.compiled import family_of
 from shtarkov.families.problems import Lasso
-from shtarkov.progress import Progress, resolve_progress, tracked
+from shtarkov.progress import METER_UNITS, InnerProgress, Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
 from shtarkov.types import Floats
 
@@ -153,40 +153,13 @@ def stratum_spectrum(
     exact = _exact_weights(problem, lam, sigma, method)
     if exact is not None:
         return StratumSpectrum(lam, scale, exact[0], exact[1], exact[2])
-    chosen = resolve_seed(seed)
     low = DEFAULT_TAU_RATIO * kappa if tau_min is None else tau_min / scale
     high = kappa if tau_max is None else tau_max / scale
+    options = {"n_chains": n_chains, "n_jobs": n_jobs, "max_draws": max_draws}
+    run = _Sampling(problem, lam, scale, resolve_seed(seed), std_error / math.sqrt(2.0), options)
     bar = resolve_progress(progress)
-    share = std_error / math.sqrt(2.0)
-    with threadpool_limits(1), tracked(bar, 1, "stratum spectrum"):
-        matched = complexity_path(
-            problem,
-            [lam],
-            sigma=scale,
-            std_error=share,
-            n_chains=n_chains,
-            n_jobs=n_jobs,
-            seed=chosen,
-            progress=False,
-            max_draws=max_draws,
-        )
-        family = family_of(problem, lam, scale)
-
-        def sampled(low: float, high: float) -> StratumSpectrum:
-            ladder = luckiness_ladder(
-                family,
-                low,
-                high,
-                std_error=share,
-                n_chains=n_chains,
-                n_jobs=n_jobs,
-                seed=chosen + 1,
-                bar=bar,
-                max_draws=max_draws,
-            )
-            return _assemble(problem, lam, scale, matched, ladder, chosen)
-
-        return _covering(sampled, low, high, radius)
+    with threadpool_limits(1), tracked(bar, 2 * METER_UNITS, "stratum spectrum"):
+        return run.covering(low, high, radius, bar)
 
 
 def _exact_weights(
@@ -210,23 +183,56 @@ def _exact_weights(
     return None
 
 
-def _covering(
-    sampled: Callable[[float, float], StratumSpectrum],
-    low: float,
-    high: float,
-    radius: float | None,
-) -> StratumSpectrum:
-    """Sample, and widen the ladder while the law of k at `radius` reaches beyond it."""
-    spectrum = sampled(low, high)
-    for _ in range(MAX_WIDENINGS):
-        if radius is None or spectrum.covers(radius=radius):
-            break
-        if _misses_below(spectrum, radius):
-            high *= WIDENING
-        else:
-            low /= WIDENING
-        spectrum = sampled(low, high)
-    return spectrum
+@dataclass(frozen=True, slots=True)
+class _Sampling:
+    """What is sampled for one spectrum: the matched path to lam, and a ladder in tau there."""
+
+    problem: Lasso
+    lam: float
+    sigma: float
+    seed: int
+    std_error: float
+    options: dict[str, Any]
+
+    def covering(
+        self, low: float, high: float, radius: float | None, bar: Progress
+    ) -> StratumSpectrum:
+        """Sample, and widen the ladder while the law of k at `radius` reaches beyond it."""
+        matched = penalty_path(
+            self.problem,
+            [self.lam],
+            sigma=self.sigma,
+            std_error=self.std_error,
+            seed=self.seed,
+            progress=InnerProgress(bar),
+            **self.options,
+        )
+        spectrum = self._spectrum(matched, low, high, bar)
+        for _ in range(MAX_WIDENINGS):
+            if radius is None or spectrum.covers(radius=radius):
+                break
+            if INTERRUPTED in spectrum.warnings:
+                break
+            if _misses_below(spectrum, radius):
+                high *= WIDENING
+            else:
+                low /= WIDENING
+            spectrum = self._spectrum(matched, low, high, bar)
+        return spectrum
+
+    def _spectrum(
+        self, matched: ComplexityPath, low: float, high: float, bar: Progress
+    ) -> StratumSpectrum:
+        ladder = luckiness_ladder(
+            family_of(self.problem, self.lam, self.sigma),
+            low,
+            high,
+            std_error=self.std_error,
+            seed=self.seed + 1,
+            bar=bar,
+            **self.options,
+        )
+        return _assemble(self.problem, self.lam, self.sigma, matched, ladder, self.seed)
 
 
 def _misses_below(spectrum: StratumSpectrum, radius: float) -> bool:
@@ -243,7 +249,12 @@ def _misses_below(spectrum: StratumSpectrum, radius: float) -> bool:
 
 
 def _assemble(
-    problem: Lasso, lam: float, sigma: float, matched: Any, ladder: LuckinessLadder, seed: int
+    problem: Lasso,
+    lam: float,
+    sigma: float,
+    matched: ComplexityPath,
+    ladder: LuckinessLadder,
+    seed: int,
 ) -> StratumSpectrum:
     """Combine the matched path, the ladder and the histograms of k."""
     reference = (lam, float(matched.ln_c[0]), float(matched.std_error[0]))

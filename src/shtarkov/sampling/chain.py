@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import numpy as np
 
 from shtarkov.errors import NotConverged, raise_for_status
 from shtarkov.families import protocol
-from shtarkov.families.observables import DF, OBSERVABLES
+from shtarkov.families.observables import DF, OBSERVABLES, K
 from shtarkov.sampling.chain_loop import Recording, run_chain
 from shtarkov.sampling.hmc import Tuning, new_state, place
 from shtarkov.types import Floats, Status
@@ -26,6 +25,8 @@ BATCH = 5
 # Room for this many active columns at first; doubled when a move needs more. Two k x k factors are
 # kept, so no N x N array is made unless that many columns are active.
 FIRST_CAPACITY = 256
+# Rounds of the solver in a typical leapfrog step, for the modelled cost.
+ROUNDS = 3.0
 # More failed moves than this share and the run is an error, not a statistic.
 MAX_FAILURE_SHARE = 0.01
 
@@ -64,7 +65,6 @@ class Chain:
         self.probe_every = probe_every
         self.keep_supports, self.keep_data = keep_supports, keep_data
         self.tuning = tuning_for(FIRST_STEP, 1.0)
-        self.seconds = 0.0
         self.segments: list[Recording] = []
         n = family.Xt.shape[1]
         self.state = new_state(family, n, FIRST_CAPACITY)
@@ -130,10 +130,8 @@ class Chain:
 
     def extend(self, n_draws: int) -> None:
         """Make and record `n_draws` more draws (a multiple of `probe_every` when probing)."""
-        began = time.perf_counter()
         recording = self._empty_recording(n_draws)
         self._run(recording, self.tuning)
-        self.seconds += time.perf_counter() - began
         self.segments.append(recording)
         self._check_failures()
 
@@ -149,6 +147,14 @@ class Chain:
     def n_draws(self) -> int:
         """Recorded draws."""
         return sum(segment.trace.shape[0] for segment in self.segments)
+
+    @property
+    def work_per_draw(self) -> float:
+        """Multiplications of one draw, modelled: measured time would not repeat with the seed."""
+        n_features, n = self.family.Xt.shape
+        k = float(self.column(K).mean()) if self.segments else 0.0
+        per_round = n_features * (k + 4.0) if self.family.gram.size else n_features * n
+        return 2.0 * n_features * n + ROUNDS * self.tuning.n_leaps * (per_round + n * (k + 4.0))
 
     @property
     def failures(self) -> Any:

@@ -1,0 +1,129 @@
+"""One penalty of a ladder: its chains, and the best estimate of the mean they can give.
+
+The estimate combines quantities of equal mean with the least variance (control variates with known
+mean zero, THEORY section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shtarkov.diagnostics.convergence import mean_error
+from shtarkov.families.observables import K
+from shtarkov.sampling.chain import Chain
+from shtarkov.types import Floats
+
+# Fewer events than this do not know their own error: the expected count is used instead, where
+# columns are active less often than this.
+FEW_EVENTS = 50
+RARE = 0.5
+# The control variates are regressed over this many blocks at least, of this length at most.
+BLOCKS = 40
+LONGEST_BLOCK = 20
+
+Integrand = Callable[[Chain], tuple[Floats, Floats]]
+
+
+@dataclass(slots=True, eq=False)
+class Rung:
+    """One penalty of the ladder, its chains and what they say.
+
+    `mean` and `variance` (its squared error) are those of the best combination; `expected` is a
+    guess of the mean made beforehand, which serves where next to nothing was observed.
+    """
+
+    chains: list[Chain]
+    expected: float
+    mean: float = 0.0
+    variance: float = np.inf
+    series: Floats = field(default_factory=lambda: np.zeros((1, 0)))
+    # (control, chain, draw)
+    controls: Floats = field(default_factory=lambda: np.zeros((0, 1, 0)))
+
+    @property
+    def n_draws(self) -> int:
+        """Draws over all chains."""
+        return sum(chain.n_draws for chain in self.chains)
+
+    @property
+    def work_per_draw(self) -> float:
+        """Modelled cost, to spend draws where they are cheap."""
+        return sum(chain.work_per_draw for chain in self.chains) / len(self.chains)
+
+    def refresh(self, integrand: Integrand) -> None:
+        """Recompute the estimate from all draws so far."""
+        pairs = [integrand(chain) for chain in self.chains]
+        target = stack_draws([pair[0] for pair in pairs])
+        self.controls = stack_draws([pair[1] for pair in pairs]).swapaxes(
+            0, 1
+        )  # control, chain, draw
+        fitted = np.tensordot(_coefficients(target, self.controls), self.controls, axes=1)
+        self.series = target - fitted
+        self.mean = float(self.series.mean())
+        # The regression on the controls has used up their degrees of freedom.
+        n_blocks = self.series.size // _block_length(self.series)
+        freedom = n_blocks / (n_blocks - self.controls.shape[0] - 1.0)
+        self.variance = max(freedom * mean_error(self.series) ** 2, self._least_variance())
+
+    def _least_variance(self) -> float:
+        """Give the variance of a rare count: that of excursions of geometric length.
+
+        The draws know it only once they hold many excursions; before that an estimate that came
+        out small would also look precise.
+        """
+        n_draws, length = self.series.size, self._excursion()
+        if self.expected >= RARE or self.expected * n_draws > FEW_EVENTS * length:
+            return 0.0
+        return max(2.0 * length * self.expected / n_draws, 0.5 / n_draws**2)
+
+    def _excursion(self) -> float:
+        """Give how many draws columns stay active at a time."""
+        n_active = n_entries = 0
+        for chain in self.chains:
+            active = chain.column(K) > 0.0
+            n_active += int(np.count_nonzero(active))
+            n_entries += int(np.count_nonzero(active[1:] & ~active[:-1])) + int(active[0])
+        return n_active / n_entries if n_entries else 1.0
+
+    @property
+    def checks(self) -> tuple[float, ...]:
+        """The z-scores of the control variates, whose means are known to be zero."""
+        return tuple(_z_score(control) for control in self.controls)
+
+
+def _coefficients(target: Floats, controls: Floats) -> Floats:
+    """Regress the target on the controls over block means.
+
+    Single draws would weigh a fast and a slow part alike; over blocks longer than the memory the
+    regression sees what the mean's error is made of (measured: up to half the error at small tau).
+    """
+    length = _block_length(target)
+    blocks = _block_means(controls, length).reshape(controls.shape[0], -1)
+    wanted = _block_means(target, length).ravel()
+    centred = blocks - blocks.mean(axis=1, keepdims=True)
+    return np.asarray(np.linalg.lstsq(centred.T, wanted - wanted.mean(), rcond=1e-10)[0])
+
+
+def _block_length(series: Floats) -> int:
+    return max(1, min(LONGEST_BLOCK, series.size // BLOCKS))
+
+
+def _block_means(series: Floats, length: int) -> Floats:
+    n_blocks = series.shape[-1] // length
+    trimmed = series[..., : n_blocks * length]
+    return np.asarray(trimmed.reshape(*series.shape[:-1], n_blocks, length).mean(axis=-1))
+
+
+def _z_score(control: Floats) -> float:
+    error = mean_error(control)
+    return float(control.mean() / error) if 0.0 < error < np.inf else 0.0
+
+
+def stack_draws(arrays: list[Any]) -> Any:
+    """Stack along a new first axis what chains recorded; an interrupted one may be shorter."""
+    shortest = min(array.shape[-1] for array in arrays)
+    return np.stack([array[..., :shortest] for array in arrays])
