@@ -9,9 +9,11 @@ leaves the active set.
 
 from __future__ import annotations
 
-from shtarkov._jit import kernel
+import numpy as np
+
+from shtarkov._jit import kernel, reduction_kernel
 from shtarkov.families.label_family import FACTORED, STIFFNESS, K, drop_column
-from shtarkov.families.svm_losses import LOGISTIC, multiplier
+from shtarkov.families.svm_losses import HINGE, LOGISTIC, logistic_multiplier
 
 # The derivative left at the end of a search, as a share of the one at its start. On a quadratic
 # piece the full step leaves rounding only; the logistic loss needs no exact search.
@@ -24,12 +26,33 @@ MAX_ROOT_STEPS = 80
 @kernel
 def loss_slope(family, t, y, work):
     """Return the derivative of the summed (smoothed) loss at t."""
-    stiffness = work.values[STIFFNESS]
+    if family.loss == LOGISTIC:
+        return logistic_slope(t, y, work.scores, work.shift)
+    # Multiplier clip(centre + stiffness (1 - m), 0, cap): one loop without branches.
+    stiffness, cap = 1.0, np.inf
+    if family.loss == HINGE:
+        stiffness, cap = work.values[STIFFNESS], 1.0
+    return clipped_slope(t, stiffness, cap, y, work.scores, work.shift, work.centres)
+
+
+@reduction_kernel
+def logistic_slope(t, y, scores, shift):
+    """Return the derivative of the summed logistic loss at t."""
     total = 0.0
     for i in range(y.size):
-        change = y[i] * work.shift[i]
-        margin = y[i] * work.scores[i] + t * change
-        total -= change * multiplier(family.loss, stiffness, margin, work.centres[i])
+        change = y[i] * shift[i]
+        total -= change * logistic_multiplier(y[i] * scores[i] + t * change)
+    return total
+
+
+@reduction_kernel
+def clipped_slope(t, stiffness, cap, y, scores, shift, centres):
+    """Return the derivative of a summed loss whose multiplier is linear between 0 and `cap`."""
+    total = 0.0
+    for i in range(y.size):
+        change = y[i] * shift[i]
+        margin = y[i] * scores[i] + t * change
+        total -= change * min(cap, max(0.0, centres[i] + stiffness * (1.0 - margin)))
     return total
 
 

@@ -30,6 +30,7 @@ from shtarkov.families.label_family import (
     STIFFNESS,
     K,
     append_column,
+    drop_column,
 )
 from shtarkov.families.svm_face import settle_face, update_multipliers, update_scores
 from shtarkov.families.svm_losses import HINGE, dual_value, loss_value
@@ -50,6 +51,8 @@ GAP_TOLERANCE = 1e-11
 CENTRE_TOLERANCE = 1e-9
 FIRST_STIFFNESS = 4.0
 STIFFER = 4.0
+# The score of every row when all labels agree and there is an intercept.
+ONE_CLASS_SCORE = 2.0
 LARGEST_STIFFNESS = 4096.0
 
 
@@ -160,11 +163,43 @@ def admit_violators(family, work):
 
 
 @kernel
+def is_one_class(y):
+    """Return whether all labels agree."""
+    n_positive = 0
+    for i in range(y.size):
+        n_positive += 1 if y[i] > 0.0 else 0
+    return n_positive == 0 or n_positive == y.size
+
+
+@kernel
+def settle_one_class(family, y, work):
+    """Write the limit for labels that agree, which an intercept fits at no cost with w = 0.
+
+    The intercept is then not unique (nor finite, for the logistic loss); scores must be a function
+    of the labels alone, so it is given a value.
+    """
+    for a in range(work.counts[K] - 1, -1, -1):
+        if work.signs[a] != 0.0:
+            drop_column(a, work)
+    work.coef[0] = y[0] * ONE_CLASS_SCORE
+    for i in range(y.size):
+        work.scores[i] = work.coef[0]
+        work.multipliers[i] = 0.0
+        work.signed[i] = 0.0
+        work.centres[i] = 0.0
+    for v in range(work.values.size):
+        work.values[v] = 0.0
+    return OK
+
+
+@kernel
 def relax_labels(family, y, limit, work):
     """Move `work` to the exact solution at the labels y; return the status, or ABOVE_LIMIT.
 
     CAPACITY: give more room. ABOVE_LIMIT leaves `work` between solutions, fit for a warm start.
     """
+    if family.n_free == 1 and is_one_class(y):
+        return settle_one_class(family, y, work)
     work.counts[SOLVES] = 0
     work.values[STIFFNESS] = FIRST_STIFFNESS
     for rounds in range(MAX_ROUNDS):

@@ -198,6 +198,7 @@ def test_one_class_costs_nothing_with_an_intercept(rng, loss):
     assert fit.objective == pytest.approx(0.0, abs=1e-6)
 
 
+@pytest.mark.needs_jit
 def test_room_for_columns_is_found(rng):
     X, signs = some_data(rng, 200, 400)
     problem = SparseSVM(X, "squared_hinge", ridge=0.1)
