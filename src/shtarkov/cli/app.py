@@ -1,0 +1,179 @@
+"""The commands and their options; each imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shtarkov.errors import InvalidProblem, ShtarkovError
+
+USAGE, FAILED, INTERRUPTED = 2, 1, 130
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=False,
+    help="Choose penalties and models by their codelength, without cross-validation.",
+    pretty_exceptions_enable=False,
+)
+
+File = Annotated[Path | None, typer.Argument(help="CSV or Parquet file with a line of names.")]
+Target = Annotated[str | None, typer.Option(help="Column to explain.")]
+Demo = Annotated[str | None, typer.Option(help="Data shipped with scikit-learn: diabetes.")]
+Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
+Family = Annotated[str, typer.Option(help="lasso or elastic-net.")]
+L2Ratio = Annotated[float, typer.Option(help="elastic-net: weight of the squares over lam.")]
+Sigma = Annotated[str, typer.Option(help="Noise standard deviation, or unknown.")]
+KnownSigma = Annotated[float, typer.Option(help="Noise standard deviation.")]
+Criterion = Annotated[str, typer.Option(help="auto, prediction or structure.")]
+StdError = Annotated[float, typer.Option(help="Standard error wanted, in nats.")]
+Seed = Annotated[int | None, typer.Option(help="Repeats the result exactly.")]
+Jobs = Annotated[int | None, typer.Option(help="Threads; -1 for all cores.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON (docs/report-schema.md).")]
+Standardize = Annotated[
+    bool, typer.Option("--standardize", help="Divide columns by their standard deviations.")
+]
+Intercept = Annotated[bool, typer.Option(help="Leave an intercept unpenalised.")]
+
+
+@app.command()
+def select(
+    file: File = None,
+    target: Target = None,
+    demo: Demo = None,
+    drop: Drop = None,
+    family: Family = "lasso",
+    l2_ratio: L2Ratio = 0.1,
+    sigma: Sigma = "unknown",
+    criterion: Criterion = "auto",
+    conservative: Annotated[
+        float, typer.Option(help="Largest penalty within this many standard errors.")
+    ] = 0.0,
+    std_error: StdError = 0.1,
+    standardize: Standardize = False,
+    intercept: Intercept = True,
+    json: Json = False,
+    report: Annotated[Path | None, typer.Option(help="Write a page (HTML).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a picture (png, svg, pdf).")] = None,
+    path: Annotated[bool, typer.Option("--path", help="Print every penalty tried.")] = False,
+    seed: Seed = None,
+    jobs: Jobs = None,
+) -> None:
+    """Choose the penalty: which columns matter, how much, and how sure that is."""
+    from shtarkov.cli.select_command import Request, run
+
+    run(
+        Request(
+            file, target, demo, tuple(drop or ()), family, l2_ratio, sigma, criterion,
+            conservative, std_error, standardize, intercept, json, report, plot, path, seed, jobs,
+        )
+    )  # fmt: skip
+
+
+@app.command()
+def complexity(
+    lam: Annotated[list[float], typer.Option(help="Penalty; may be repeated.")],
+    file: File = None,
+    target: Annotated[str | None, typer.Option(help="Column that is not in X.")] = None,
+    demo: Demo = None,
+    drop: Drop = None,
+    family: Family = "lasso",
+    l2_ratio: L2Ratio = 0.1,
+    sigma: KnownSigma = 1.0,
+    std_error: StdError = 0.05,
+    intercept: Intercept = True,
+    json: Json = False,
+    seed: Seed = None,
+    jobs: Jobs = None,
+) -> None:
+    """Estimate the stochastic complexity ln C of a design at one or more penalties."""
+    from shtarkov.cli.design_commands import DesignRequest, run_complexity
+
+    run_complexity(
+        DesignRequest(
+            file, target, demo, tuple(drop or ()), family, l2_ratio, intercept, json, seed, jobs
+        ),
+        lam,
+        sigma,
+        std_error,
+    )
+
+
+@app.command()
+def sample(
+    lam: Annotated[float, typer.Option(help="Penalty.")],
+    file: File = None,
+    target: Annotated[str | None, typer.Option(help="Column that is not in X.")] = None,
+    demo: Demo = None,
+    drop: Drop = None,
+    family: Family = "lasso",
+    l2_ratio: L2Ratio = 0.1,
+    sigma: KnownSigma = 1.0,
+    sampler: Annotated[str, typer.Option(help="hmc, ppmh, ...")] = "hmc",
+    draws: Annotated[int, typer.Option(help="Draws of each chain.")] = 1000,
+    chains: Annotated[int, typer.Option(help="Chains.")] = 4,
+    output: Annotated[Path | None, typer.Option(help="Keep the draws (netCDF).")] = None,
+    intercept: Intercept = True,
+    json: Json = False,
+    seed: Seed = None,
+    jobs: Jobs = None,
+) -> None:
+    """Draw data vectors from the model of a penalty and summarise their estimates."""
+    from shtarkov.cli.design_commands import DesignRequest, Draws, run_sample
+
+    run_sample(
+        DesignRequest(
+            file, target, demo, tuple(drop or ()), family, l2_ratio, intercept, json, seed, jobs
+        ),
+        lam,
+        sigma,
+        Draws(sampler, draws, chains, output),
+    )
+
+
+@app.command()
+def check(
+    file: File = None,
+    target: Annotated[str | None, typer.Option(help="Column that is not in X.")] = None,
+    demo: Demo = None,
+    drop: Drop = None,
+    intercept: Intercept = True,
+    json: Json = False,
+) -> None:
+    """Look at a design before using it: rank, conditioning, odd columns, and what it will cost."""
+    from shtarkov.cli.check_command import run
+
+    run(file, target, demo, tuple(drop or ()), intercept, json)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command; what went wrong becomes one line on standard error and an exit code."""
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        code = app(args=arguments, prog_name="shtarkov", standalone_mode=False)
+    except (InvalidProblem, ImportError) as error:
+        return _complain(str(error), USAGE)
+    except (ShtarkovError, OSError, MemoryError) as error:
+        return _complain(str(error) or type(error).__name__, FAILED)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except Exception as error:
+        # typer's own complaints about options: the only other errors with these attributes.
+        if not hasattr(error, "format_message"):
+            raise
+        return _complain(error.format_message(), getattr(error, "exit_code", USAGE))
+    # Some releases of typer turn Ctrl-C into this exit code themselves.
+    if code == INTERRUPTED:
+        return _complain("stopped before anything was known", INTERRUPTED)
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str, code: int) -> int:
+    line = " ".join(message.split())
+    sys.stderr.write(f"shtarkov: error: {line}\n")
+    return code
