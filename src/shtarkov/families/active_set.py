@@ -144,12 +144,25 @@ def find_violators(threshold, work):
 
 
 @kernel
+def worst_violator(n_entering, work):
+    """Return the listed column with the largest correlation."""
+    worst = work.entering[0]
+    for e in range(1, n_entering):
+        if abs(work.corr[work.entering[e]]) > abs(work.corr[worst]):
+            worst = work.entering[e]
+    return worst
+
+
+@kernel
 def choose_entering(lam, slack, work):
     """List the violators; of many, the worst: a flood of columns would mostly leave again."""
-    n_entering = find_violators(lam + slack, work)
-    threshold = lam
+    threshold = lam + slack
+    n_entering = find_violators(threshold, work)
     while n_entering > 8 + work.counts[0]:
-        threshold += 0.3 * (np.max(np.abs(work.corr)) - threshold)
+        worst = abs(work.corr[worst_violator(n_entering, work)])
+        if worst - threshold < 1e-3 * worst:  # as many as this are equal
+            break
+        threshold += 0.3 * (worst - threshold)
         n_entering = find_violators(threshold, work)
     return n_entering
 
@@ -169,13 +182,19 @@ def admit(Xt, gram, lam2, y, n_entering, work):
         if append(Xt, gram, lam2, y, column, sign, work) == OK:
             admitted += 1
     if admitted == 0:
-        column = work.entering[0]
-        for e in range(1, n_entering):
-            if abs(work.corr[work.entering[e]]) > abs(work.corr[column]):
-                column = work.entering[e]
+        column = worst_violator(n_entering, work)
         sign = 1.0 if work.corr[column] > 0.0 else -1.0
         return exchange(Xt, gram, lam2, y, column, sign, work)
     return OK
+
+
+@kernel
+def rounding_slack(work):
+    """Return the rounding of correlations that come from the residual: no image is held."""
+    largest = 0.0
+    for i in range(work.counts[0]):
+        largest = max(largest, abs(work.rhs[i]))
+    return ROUNDING_SLACK * largest
 
 
 @kernel
@@ -197,7 +216,8 @@ def relax(Xt, gram, lam, lam2, y, work):
         if status != OK:
             return status
         update_correlations(Xt, gram, y, work)
-        n_entering = choose_entering(lam, slack, work)
+        rounding = rounding_slack(work) if work.z.size == 0 else 0.0
+        n_entering = choose_entering(lam, slack + rounding, work)
         if n_entering == 0:
             work.counts[2] = rounds + 1
             update_residual(Xt, y, work)
