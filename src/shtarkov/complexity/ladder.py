@@ -14,7 +14,7 @@ import numpy as np
 
 from shtarkov.complexity.rung import Integrand, Rung, stack_draws
 from shtarkov.complexity.threads import advance_chains
-from shtarkov.diagnostics.convergence import State, summarise
+from shtarkov.diagnostics.convergence import State, effective_size, summarise
 from shtarkov.families.observables import ENVELOPE
 from shtarkov.progress import Meter, Progress
 from shtarkov.sampling.chain import Chain
@@ -196,9 +196,15 @@ def convergence(rungs: Sequence[Rung]) -> tuple[float | None, float | None]:
 
 
 def unsettled(rung: Rung) -> bool:
-    """Say whether the rung's chains tell different things, or nothing of each other."""
+    """Say whether the rung's chains tell different things, beyond what their lengths explain."""
     summary = summarise(rung.series)
-    return summary.state is State.STUCK or unconverged(summary.rank_rhat, summary.ess_bulk)
+    if summary.state is State.STUCK:
+        return True
+    if summary.rank_rhat is None or summary.rank_rhat <= MAX_RHAT:
+        return False
+    # Each chain's own size: that of all together already suffers from their disagreement.
+    size = sum(effective_size(chain) or 0.0 for chain in rung.series)
+    return unconverged(summary.rank_rhat, max(size, 1.0))
 
 
 def unconverged(rhat: float | None, ess: float | None) -> bool:

@@ -21,6 +21,8 @@ from shtarkov.types import Floats
 # columns are active less often than this.
 FEW_EVENTS = 50
 RARE = 0.5
+# A control that varies less than this is constant but for rounding: it says nothing of sampling.
+ROUNDING = 1e-8
 # The control variates are regressed over this many blocks at least, of this length at most.
 BLOCKS = 40
 LONGEST_BLOCK = 20
@@ -33,7 +35,8 @@ class Rung:
     """One penalty of the ladder, its chains and what they say.
 
     `mean` and `variance` (its squared error) are those of the best combination; `expected` is a
-    guess of the mean made beforehand, which serves where next to nothing was observed.
+    guess of the mean made beforehand, which serves where next to nothing was observed. `controls`
+    is (control, chain, draw).
     """
 
     chains: list[Chain]
@@ -41,7 +44,6 @@ class Rung:
     mean: float = 0.0
     variance: float = np.inf
     series: Floats = field(default_factory=lambda: np.zeros((1, 0)))
-    # (control, chain, draw)
     controls: Floats = field(default_factory=lambda: np.zeros((0, 1, 0)))
 
     @property
@@ -75,8 +77,10 @@ class Rung:
         The draws know it only once they hold many excursions; before that an estimate that came
         out small would also look precise.
         """
+        if self.expected >= RARE:
+            return 0.0
         n_draws, length = self.series.size, self._excursion()
-        if self.expected >= RARE or self.expected * n_draws > FEW_EVENTS * length:
+        if self.expected * n_draws > FEW_EVENTS * length:
             return 0.0
         return max(2.0 * length * self.expected / n_draws, 0.5 / n_draws**2)
 
@@ -120,7 +124,9 @@ def _block_means(series: Floats, length: int) -> Floats:
 
 def _z_score(control: Floats) -> float:
     error = mean_error(control)
-    return float(control.mean() / error) if 0.0 < error < np.inf else 0.0
+    if not np.isfinite(error) or np.ptp(control) < ROUNDING:
+        return 0.0
+    return float(control.mean() / error) if error > 0.0 else 0.0
 
 
 def stack_draws(arrays: list[Any]) -> Any:

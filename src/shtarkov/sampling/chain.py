@@ -9,6 +9,7 @@ import numpy as np
 
 from shtarkov.errors import NotConverged, raise_for_status
 from shtarkov.families import protocol
+from shtarkov.families.lasso import ridge_weight
 from shtarkov.families.observables import DF, OBSERVABLES, K
 from shtarkov.sampling.chain_loop import Recording, run_chain
 from shtarkov.sampling.hmc import Tuning, new_state, place
@@ -19,6 +20,8 @@ FIRST_STEP = 0.7
 # Flow time of one move. A quarter of the harmonic period, pi/2, forgets y in a Gaussian direction;
 # a little less gave the most effective draws per solve (benchmarks/sampler.py).
 FLOW_TIME = 1.3
+# With a ridge a move may take up to this many times longer (see `flow_time_for`).
+LONGEST_FLOW = 12.0
 MAX_LEAPS = 40
 # Moves between two adjustments of the step size in warm-up.
 BATCH = 5
@@ -31,9 +34,24 @@ ROUNDS = 3.0
 MAX_FAILURE_SHARE = 0.01
 
 
-def tuning_for(step_size: float, frequency_sq: float) -> Tuning:
-    """Give the tuning that follows the flow for about FLOW_TIME."""
-    n_leaps = math.ceil(FLOW_TIME / step_size - 0.25)
+def flow_time_for(family: Any) -> float:
+    """Give how long one move should follow the flow.
+
+    Without ridge the fibre move redraws the fitted part and the flow serves the rest. With one the
+    flow must cross the fitted part itself, whose width in data space is |x| / lam, or less where
+    the ridge confines it: sqrt((|x|^2 + lam2) / lam2).
+    """
+    ridge = float(ridge_weight(family))
+    if ridge == 0.0:
+        return FLOW_TIME
+    square = float(np.median(np.einsum("ij,ij->i", family.Xt, family.Xt)))
+    width = min(math.sqrt(square) / family.lam, math.sqrt((square + ridge) / ridge))
+    return FLOW_TIME * min(max(width, 1.0), LONGEST_FLOW)
+
+
+def tuning_for(step_size: float, frequency_sq: float, flow_time: float = FLOW_TIME) -> Tuning:
+    """Give the tuning that follows the flow for about `flow_time`."""
+    n_leaps = math.ceil(flow_time / step_size - 0.25)
     return Tuning(step_size, frequency_sq, min(max(n_leaps, 1), MAX_LEAPS))
 
 
@@ -64,7 +82,8 @@ class Chain:
         self.probe_lams = np.zeros(0) if probe_lams is None else np.asarray(probe_lams, float)
         self.probe_every = probe_every
         self.keep_supports, self.keep_data = keep_supports, keep_data
-        self.tuning = tuning_for(FIRST_STEP, 1.0)
+        self.flow_time = flow_time_for(family)
+        self.tuning = tuning_for(FIRST_STEP, 1.0, self.flow_time)
         self.segments: list[Recording] = []
         n = family.Xt.shape[1]
         self.state = new_state(family, n, FIRST_CAPACITY)
@@ -98,13 +117,14 @@ class Chain:
 
     def _run(self, recording: Recording, tuning: Tuning) -> None:
         """Fill `recording`, giving the solver more room when it asks."""
-        stop = recording.trace.shape[0]
-        done = run_chain(self.family, self.weight, self.state, tuning, 0, stop, self.rng, recording)
-        while done < stop:
-            self._grow()
-            done = run_chain(
-                self.family, self.weight, self.state, tuning, done, stop, self.rng, recording
+        stop, at = recording.trace.shape[0], 0
+        while True:
+            at = run_chain(
+                self.family, self.weight, self.state, tuning, at, stop, self.rng, recording
             )
+            if at == stop:
+                return
+            self._grow()
 
     def warm_up(self, n_steps: int, target: float = 0.8) -> None:
         """Tune step size (Robbins-Monro) and omega^2 (from the mean df); draws are thrown away."""
@@ -113,7 +133,7 @@ class Chain:
         settled, dfs = [], []
         for batch in range(n_batches):
             recording = self._empty_recording(BATCH)._replace(probe_lams=np.zeros(0))
-            self._run(recording, tuning_for(math.exp(log_step), frequency_sq))
+            self._run(recording, tuning_for(math.exp(log_step), frequency_sq, self.flow_time))
             gain = 1.5 / (batch + 1.0) ** 0.6
             log_step += gain * (float(recording.acceptance.mean()) - target)
             log_step = min(log_step, math.log(FLOW_TIME))
@@ -126,7 +146,7 @@ class Chain:
                 frequency_sq = min(max(1.0 - share, 0.0), 1.0)
         if settled:
             log_step = sum(settled) / len(settled)
-        self.tuning = tuning_for(math.exp(log_step), frequency_sq)
+        self.tuning = tuning_for(math.exp(log_step), frequency_sq, self.flow_time)
 
     def extend(self, n_draws: int) -> None:
         """Make and record `n_draws` more draws (a multiple of `probe_every` when probing)."""

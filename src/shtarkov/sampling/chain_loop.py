@@ -53,13 +53,19 @@ def record_supports(work, row_out):
 
 @inlined_kernel
 def probe(family, state, recording, row):
-    """Write the envelope of the present data vector at the probe penalties, solved warm."""
+    """Write the envelope of the present data vector at the probe penalties, solved warm.
+
+    Gives CAPACITY when one of them needs more room; any other failure is a NaN in the recording.
+    """
     protocol.copy_work(family, state.work, state.work_kept)
     for i in range(recording.probe_lams.size):
         other = protocol.with_lam(family, recording.probe_lams[i])
         status = protocol.relax(other, state.y, state.work_kept)
+        if status == CAPACITY:
+            return CAPACITY
         energy = protocol.potential(other, recording.probe_lams[i], state.work_kept)
         recording.probes[row, i] = energy if status == OK else math.nan
+    return OK
 
 
 @inlined_kernel
@@ -76,17 +82,23 @@ def record(family, weight, state, info, recording, t):
 
 @kernel
 def run_chain(family, weight, state, tuning, start, stop, rng, recording):
-    """Run and record draws start ... stop - 1; return the first draw not made.
+    """Run and record draws start ... stop - 1; return where to go on from.
 
-    That is `stop`, unless a move met more active columns than the work has room for.
+    That is `stop`, unless the work has no room for the active columns: of a move, then it is the
+    number of the draw to make; of a probe, then it is minus one minus the number of the draw made.
     """
-    for t in range(start, stop):
-        info = step(family, weight, state, tuning, rng)
-        if info.status == CAPACITY:
-            return t
-        record(family, weight, state, info, recording, t)
+    made = start < 0
+    first = -1 - start if made else start
+    for t in range(first, stop):
+        if t > first or not made:
+            info = step(family, weight, state, tuning, rng)
+            if info.status == CAPACITY:
+                return t
+            record(family, weight, state, info, recording, t)
         if recording.probe_lams.size > 0 and (t + 1) % recording.probe_every == 0:
-            probe(family, state, recording, (t + 1) // recording.probe_every - 1)
+            row = (t + 1) // recording.probe_every - 1
+            if probe(family, state, recording, row) == CAPACITY:
+                return -1 - t
         protocol.refresh_fibre(family, weight, state.y, state.work, rng)
         if t % IMAGE_EVERY == 0:
             protocol.image(family, state.y, state.work.z)
