@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from shtarkov.complexity.noise_scale import ScalePath, scale_complexity_path
-from shtarkov.complexity.path import ComplexityPath, complexity_path
+from shtarkov.complexity.path import ComplexityPath, penalty_path
 from shtarkov.complexity.quadrature import stand_in
 from shtarkov.progress import Progress
 from shtarkov.selection.data_part import DataPart, DataTable
@@ -166,7 +166,7 @@ def _curve(
     known = data.sigma is not None
     share = std_error if known else 0.9 * std_error
     units = data.sigma if data.sigma is not None else 1.0
-    path = complexity_path(
+    path = penalty_path(
         data.problem,
         table.kappas * units,
         sigma=units,
