@@ -35,6 +35,7 @@ SOLVERS = ("auto", "schur", "qr", "dense")
 # Modules with a function `plan(request)`, imported when asked for: each brings its own kernels.
 SAMPLERS = {
     "hmc": "shtarkov.sampling.hmc_run",
+    "level_set": "shtarkov.sampling.level_set",
     "ppmh": "shtarkov.sampling.ppmh_run",
 }
 
