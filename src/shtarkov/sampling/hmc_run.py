@@ -51,14 +51,14 @@ class HmcRun:
     def warm_up(self, n_steps: int) -> None:
         """Tune the step size and the frequency of the split."""
         self.chain.warm_up(n_steps)
-        self._settle()
+        self.settle()
 
     def advance(self, n_draws: int) -> Chunk:
         """Make draws."""
         began = time.perf_counter()
         self.chain.extend(n_draws)
         recording = self.chain.segments.pop()
-        self._settle()
+        self.settle()
         extras = {}
         if self.active:
             extras["active"] = recording.supports
@@ -66,7 +66,7 @@ class HmcRun:
             extras["data"] = recording.data
         return chunk_of(recording, time.perf_counter() - began, extras)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Solve again from nothing: the state then depends on the data vector alone."""
         chain = self.chain
         y, capacity = chain.state.y, chain.state.work.active.size
@@ -90,4 +90,4 @@ class HmcRun:
         self.chain.tuning = Tuning(float(step_size), float(frequency_sq), int(n_leaps))
         self.chain.rng.bit_generator.state = snapshot["rng"]
         self.chain.state.y[:] = snapshot["y"]
-        self._settle()
+        self.settle()

@@ -168,7 +168,7 @@ def line_interval(walls, image, slope):
 @kernel
 def coordinate_direction(walls, coordinate, out, image_out):
     """Write the projection of a unit vector and its image."""
-    k = walls.active.size
+    k = walls.n_active[0]
     for i in range(out.size):
         out[i] = 0.0
     out[coordinate] = 1.0

@@ -27,7 +27,8 @@ class Walls(NamedTuple):
     rows : (D, n) one row per slab
     gram : (D, D) products of the rows, or (0, 0) when they are not held
     low, high : (D,) limits; infinite where there is no wall
-    active, chol : the columns whose span is left out, and the Cholesky factor of their products
+    n_active : (1,) or more; the first is k, the number of columns whose span is left out
+    active, chol : (cap,) those columns and (cap, cap) the Cholesky factor of their products
     cache_rows, cache_normals, cached : walls met before, or empty
     row, normal, weights : scratch
     """
@@ -36,6 +37,7 @@ class Walls(NamedTuple):
     gram: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    n_active: np.ndarray
     active: np.ndarray
     chol: np.ndarray
     cache_rows: np.ndarray
@@ -65,6 +67,7 @@ def make_walls(
         np.ascontiguousarray(gram),
         np.array(low, dtype=np.float64),
         np.array(high, dtype=np.float64),
+        np.array([k]),
         np.zeros(0, np.int64) if active is None else np.array(active, dtype=np.int64),
         np.zeros((k, k)) if chol is None else np.array(chol[:k, :k], dtype=np.float64),
         np.zeros((kept, n_rows)),
@@ -79,7 +82,7 @@ def make_walls(
 @kernel
 def project(walls, v):
     """Remove from v, in place, its part in the span of the active columns; twice is enough."""
-    k = walls.active.size
+    k = walls.n_active[0]
     if k == 0:
         return
     for _ in range(2):
@@ -98,7 +101,7 @@ def multiply(walls, v, out):
 @kernel
 def fill_wall(walls, wall, normal, row):
     """Write the normal of a wall and its products with all rows."""
-    k = walls.active.size
+    k = walls.n_active[0]
     assign(walls.rows[wall], normal)
     project(walls, normal)
     if walls.gram.size == 0:
