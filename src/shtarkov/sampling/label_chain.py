@@ -42,6 +42,7 @@ class LabelChain:
     screen : decide single flips first at the present w
     thin : moves between draws; None lets the warm-up choose about one change of every label
     keep_labels : also record the labels
+    start : a chain of a neighbouring law to take the first labels and the block size from
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class LabelChain:
         screen: bool = True,
         thin: int | None = None,
         keep_labels: bool = False,
+        start: LabelChain | None = None,
     ) -> None:
         self.family, self.rng = family, rng
         self.target = LabelTarget(float(eta), float(tau))
@@ -65,12 +67,15 @@ class LabelChain:
         self.keep_labels = keep_labels
         self.seconds = 0.0
         self.segments: list[LabelRecording] = []
-        start = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+        labels = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+        if start is not None:
+            labels = start.state.y.copy()
+            self.move = self.move._replace(drift=start.move.drift)
         self.state = new_label_state(family, FIRST_CAPACITY)
-        status = place_labels(family, start, self.state)
+        status = place_labels(family, labels, self.state)
         while status == Status.CAPACITY:
             self.state = new_label_state(family, 2 * self.state.work.active.size)
-            status = place_labels(family, start, self.state)
+            status = place_labels(family, labels, self.state)
         raise_for_status(status, "solving at the chain's first labels")
 
     def _grow(self) -> None:
@@ -144,6 +149,11 @@ class LabelChain:
             table = {Status(code).name: int(n) for code, n in enumerate(counts) if n}
             msg = f"{failed} of {total} flips failed ({table}); rescale X or drop columns"
             raise NotConverged(msg)
+
+    @property
+    def work_per_draw(self) -> float:
+        """Multiplications per draw, roughly: a few products with X a move."""
+        return 20.0 * self.thin * self.family.Xt.size
 
     @property
     def n_draws(self) -> int:
