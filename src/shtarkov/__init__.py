@@ -12,14 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shtarkov.complexity.estimate import complexity
+    from shtarkov.complexity.level_set_mass import level_set_mass
     from shtarkov.complexity.path import ComplexityPath, complexity_path
     from shtarkov.complexity.region import NormBall
     from shtarkov.complexity.result import ComplexityResult
     from shtarkov.complexity.spectrum import StratumSpectrum, stratum_spectrum
     from shtarkov.errors import SamplingWarning, ShtarkovError
+    from shtarkov.estimators.elastic_net import ElasticNetNML
+    from shtarkov.estimators.lasso import LassoNML
     from shtarkov.families.problems import ElasticNet, Lasso
     from shtarkov.sampling.chains import Chains
     from shtarkov.sampling.sample import sample
+    from shtarkov.selection.compare import ComparisonReport, compare
+    from shtarkov.selection.report import SelectionReport
+    from shtarkov.selection.select import select
     from shtarkov.settings import AccuracySettings, SamplerSettings
 
 __version__ = "0.1.0"
@@ -27,36 +33,50 @@ __version__ = "0.1.0"
 __all__ = [
     "AccuracySettings",
     "Chains",
+    "ComparisonReport",
     "ComplexityPath",
     "ComplexityResult",
     "ElasticNet",
+    "ElasticNetNML",
     "Lasso",
+    "LassoNML",
     "NormBall",
     "SamplerSettings",
     "SamplingWarning",
+    "SelectionReport",
     "ShtarkovError",
     "StratumSpectrum",
+    "compare",
     "complexity",
     "complexity_path",
+    "level_set_mass",
     "sample",
+    "select",
     "stratum_spectrum",
 ]
 
 _MODULE_OF = {
     "AccuracySettings": "shtarkov.settings",
     "Chains": "shtarkov.sampling.chains",
+    "ComparisonReport": "shtarkov.selection.compare",
     "ComplexityPath": "shtarkov.complexity.path",
     "ComplexityResult": "shtarkov.complexity.result",
     "ElasticNet": "shtarkov.families.problems",
+    "ElasticNetNML": "shtarkov.estimators.elastic_net",
     "Lasso": "shtarkov.families.problems",
+    "LassoNML": "shtarkov.estimators.lasso",
     "NormBall": "shtarkov.complexity.region",
     "SamplerSettings": "shtarkov.settings",
     "SamplingWarning": "shtarkov.errors",
+    "SelectionReport": "shtarkov.selection.report",
     "ShtarkovError": "shtarkov.errors",
     "StratumSpectrum": "shtarkov.complexity.spectrum",
+    "compare": "shtarkov.selection.compare",
     "complexity": "shtarkov.complexity.estimate",
     "complexity_path": "shtarkov.complexity.path",
+    "level_set_mass": "shtarkov.complexity.level_set_mass",
     "sample": "shtarkov.sampling.sample",
+    "select": "shtarkov.selection.select",
     "stratum_spectrum": "shtarkov.complexity.spectrum",
 }
 

@@ -25,8 +25,14 @@ def data(rng):
     return X, y
 
 
-@parametrize_with_checks([LassoNML(**QUICK), LassoNML(**QUICK, standardize=True)])
+@parametrize_with_checks([LassoNML(**QUICK, criterion="prediction")])
 def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([LassoNML(**QUICK), LassoNML(**QUICK, standardize=True)])
+def test_scikit_learns_own_checks_of_every_code(estimator, check):
     check(estimator)
 
 
