@@ -138,13 +138,14 @@ def test_ctrl_c_in_the_pilot_is_raised(n_jobs):
 
 def test_a_rare_count_has_at_least_the_error_of_its_excursions():
     never = make({"spread": 0.0, "active": 0.0}, expected=0.01)[0]
-    long = make({"spread": 0.0, "active": 0.1, "length": 10}, expected=0.01)[0]
-    for each in (never, long):
+    long = make({"spread": 0.0, "active": 0.1, "length": 10}, expected=0.0005)[0]
+    for each, n_draws in ((never, 400), (long, 40_000)):
         for chain in each.chains:
-            chain.extend(400)
+            chain.extend(n_draws)
         each.refresh(integrand)
     assert never.variance == pytest.approx(2.0 * 0.01 / 1600)
-    assert long.variance == pytest.approx(20.0 * 0.01 / 1600, rel=0.3)
+    # Blocks of ten that follow one another are one excursion: 10 / 0.9 draws on average.
+    assert long.variance == pytest.approx(2.0 * (10.0 / 0.9) * 0.0005 / 160_000, rel=0.1)
     common = make({"spread": 0.0, "active": 1.0}, expected=5.0)[0]
     common.chains[0].extend(400)
     common.chains = common.chains[:1]

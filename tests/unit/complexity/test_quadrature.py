@@ -1,5 +1,7 @@
 """Quadrature along the penalty path: exact for polynomials, and rules that nest."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -38,7 +40,7 @@ def test_a_path_of_no_length_has_no_integral():
 
 
 def test_rules_nest():
-    for coarse, fine in zip(NODE_COUNTS, NODE_COUNTS[1:], strict=False):
+    for coarse, fine in itertools.pairwise(NODE_COUNTS):
         assert chebyshev_nodes(-2.0, 1.0, fine)[::2] == pytest.approx(
             chebyshev_nodes(-2.0, 1.0, coarse)
         )

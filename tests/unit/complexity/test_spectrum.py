@@ -43,7 +43,7 @@ def test_what_cannot_be_had_is_refused():
 
 @pytest.mark.needs_jit
 def test_sampled_weights_agree_with_enumeration_and_repeat():
-    options = {"method": "sampled", "std_error": 0.1, "tau_min": 0.2, "seed": 5}
+    options = {"method": "sampled", "std_error": 0.05, "tau_min": 0.2, "seed": 5}
     found = stratum_spectrum(Lasso(design()), 1.0, **options)
     exact = stratum_spectrum(Lasso(design()), 1.0)
     assert np.all(np.abs(found.ln_a - exact.ln_a) < 4.0 * found.std_error)
@@ -60,8 +60,10 @@ def test_sampled_weights_agree_with_enumeration_and_repeat():
 @pytest.mark.parametrize("sigma", [0.1, 4.0])
 def test_units(sigma):
     options = {"method": "sampled", "std_error": 0.2, "seed": 5}
-    unit = stratum_spectrum(Lasso(design()), 1.0, tau_min=0.3, **options)
-    scaled = stratum_spectrum(Lasso(design()), sigma, sigma=sigma, tau_min=0.3 * sigma, **options)
+    one = {"tau_min": 0.3, "radius": 2.0}
+    other = {"tau_min": 0.3 * sigma, "radius": 2.0 * sigma}
+    unit = stratum_spectrum(Lasso(design()), 1.0, **one, **options)
+    scaled = stratum_spectrum(Lasso(design()), sigma, sigma=sigma, **other, **options)
     assert scaled.ln_c(0.3 * sigma)[0] == pytest.approx(unit.ln_c(0.3)[0], rel=1e-6)
     assert scaled.ln_c_restricted(2.0 * sigma)[0] == pytest.approx(
         unit.ln_c_restricted(2.0)[0], rel=1e-6
