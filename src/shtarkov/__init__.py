@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from shtarkov.complexity.estimate import complexity
     from shtarkov.complexity.level_set_mass import level_set_mass
+    from shtarkov.complexity.noise_scale import scale_complexity
     from shtarkov.complexity.path import ComplexityPath, complexity_path
     from shtarkov.complexity.region import NormBall
     from shtarkov.complexity.result import ComplexityResult
@@ -51,6 +52,7 @@ __all__ = [
     "complexity_path",
     "level_set_mass",
     "sample",
+    "scale_complexity",
     "select",
     "stratum_spectrum",
 ]
@@ -76,6 +78,7 @@ _MODULE_OF = {
     "complexity_path": "shtarkov.complexity.path",
     "level_set_mass": "shtarkov.complexity.level_set_mass",
     "sample": "shtarkov.sampling.sample",
+    "scale_complexity": "shtarkov.complexity.noise_scale",
     "select": "shtarkov.selection.select",
     "stratum_spectrum": "shtarkov.complexity.spectrum",
 }
