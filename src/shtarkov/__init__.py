@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from shtarkov.complexity.estimate import complexity
     from shtarkov.complexity.level_set_mass import level_set_mass
     from shtarkov.complexity.noise_scale import scale_complexity
-    from shtarkov.complexity.path import ComplexityPath, complexity_path
+    from shtarkov.complexity.path import complexity_path
+    from shtarkov.complexity.path_result import ComplexityPath
     from shtarkov.complexity.region import NormBall
     from shtarkov.complexity.result import ComplexityResult
     from shtarkov.complexity.spectrum import StratumSpectrum, stratum_spectrum
@@ -61,7 +62,7 @@ _MODULE_OF = {
     "AccuracySettings": "shtarkov.settings",
     "Chains": "shtarkov.sampling.chains",
     "ComparisonReport": "shtarkov.selection.compare",
-    "ComplexityPath": "shtarkov.complexity.path",
+    "ComplexityPath": "shtarkov.complexity.path_result",
     "ComplexityResult": "shtarkov.complexity.result",
     "ElasticNet": "shtarkov.families.problems",
     "ElasticNetNML": "shtarkov.estimators.elastic_net",

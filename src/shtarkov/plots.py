@@ -1,4 +1,4 @@
-"""Pictures of a selection in matplotlib: the codelength along the penalty, and the coefficients.
+"""Pictures in matplotlib: a codelength along the penalty with its coefficients, and a path of ln C.
 
 Codelengths are drawn as differences from the matched code's own minimum, so that the total is the
 sum of its two parts everywhere: what the data lose by a larger penalty, and what complexity gains.
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shtarkov.complexity.path_result import ComplexityPath
 from shtarkov.errors import InvalidProblem
 from shtarkov.selection.report import CodelengthCurve, SelectionReport
 from shtarkov.types import Floats
@@ -148,6 +149,50 @@ def plot_coefficients(report: SelectionReport, ax: Any = None) -> Any:
     axes = _pyplot().subplots(layout="constrained")[1] if ax is None else ax
     _draw_path(axes, report)
     return axes
+
+
+def plot_complexity(path: ComplexityPath, ax: Any = None) -> Any:
+    """Draw ln C with its error band, and the mean degrees of freedom, along the penalty.
+
+    Parameters
+    ----------
+    path : what `complexity_path` returned
+    ax : Axes for ln C alone; None makes a figure with both panels
+
+    Returns
+    -------
+    Axes if `ax` was given, else an array of two Axes
+    """
+    order = np.argsort(path.lams)
+    lams, ln_c = path.lams[order], path.ln_c[order]
+    band = BAND_ERRORS * path.std_error[order]
+    panels = None
+    if ax is None:
+        figure, panels = _pyplot().subplots(
+            2, 1, figsize=(7.0, 6.0), sharex=True, height_ratios=(3, 2), layout="constrained"
+        )
+        panels[1].plot(lams, path.mean_df[order], color=COLOURS["data"])
+        panels[1].set_xlabel("penalty lam")
+        panels[1].set_ylabel("mean degrees of freedom")
+        figure.align_ylabels()
+    top = ax if panels is None else panels[0]
+    top.fill_between(
+        lams, ln_c - band, ln_c + band, color=COLOURS["complexity"], alpha=0.25, linewidth=0
+    )
+    top.plot(lams, ln_c, color=COLOURS["complexity"], linewidth=2, label="ln C ± 2 standard errors")
+    if path.bridge_ln_c is not None:
+        top.plot(
+            path.node_lams,
+            path.bridge_ln_c,
+            "x",
+            color=COLOURS["choice"],
+            label="by Bennett ratios",
+        )
+    top.set_xscale("log")
+    top.set_ylabel("nats")
+    top.set_title("stochastic complexity along the penalty", loc="left")
+    top.legend(frameon=False, fontsize="small")
+    return ax if panels is None else panels
 
 
 def _pyplot() -> Any:

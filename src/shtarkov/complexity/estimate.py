@@ -14,7 +14,8 @@ from shtarkov.complexity.closed_form import elastic_net_ln_c, orthogonal_norms
 from shtarkov.complexity.enumeration import enumerate_strata
 from shtarkov.complexity.ladder import TOLERATED
 from shtarkov.complexity.luckiness import luckiness_ladder
-from shtarkov.complexity.path import ComplexityPath, penalty_path
+from shtarkov.complexity.path import penalty_path
+from shtarkov.complexity.path_result import ComplexityPath
 from shtarkov.complexity.region import Luckiness, NormBall
 from shtarkov.complexity.result import ComplexityResult
 from shtarkov.complexity.spectrum import ENUMERATE_UP_TO, StratumSpectrum, stratum_spectrum

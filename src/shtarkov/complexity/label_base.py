@@ -25,7 +25,7 @@ def empty_energies(problem: LabelProblem) -> Floats:
         return np.full(n + 1, n * at_zero[problem.loss])
     negative = n - positive
     if problem.loss == "hinge":
-        return 2.0 * np.minimum(positive, negative)
+        return np.asarray(2.0 * np.minimum(positive, negative))
     if problem.loss == "squared_hinge":
         return 2.0 * positive * negative / n
     entropy = -xlogy(positive, positive / n) - xlogy(negative, negative / n)

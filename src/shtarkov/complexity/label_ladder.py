@@ -162,7 +162,7 @@ class LabelLadder:
         home = np.repeat(np.arange(len(self.rungs)), [rung.fit.size for rung in self.rungs])
         owner = np.zeros(sums.size, dtype=np.int64)
         owner[groups] = home
-        return np.bincount(owner, weights=sums**2, minlength=len(self.rungs))
+        return np.asarray(np.bincount(owner, weights=sums**2, minlength=len(self.rungs)))
 
     def means(self, eta: float, tau: float) -> tuple[Floats, Floats]:
         """Give means and covariance of (F, |w|_1) at a law near the ladder, by reweighting."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from shtarkov.complexity.rung import Integrand, Rung, stack_draws
 from shtarkov.complexity.threads import advance_chains
-from shtarkov.diagnostics.convergence import State, effective_size, summarise
+from shtarkov.diagnostics.convergence import State, effective_size
 from shtarkov.families.observables import ENVELOPE
 from shtarkov.progress import Meter, Progress
 from shtarkov.sampling.chain import Chain
@@ -24,9 +24,9 @@ from shtarkov.types import Floats
 logger = logging.getLogger(__name__)
 
 # Draws per chain before any error is looked at: autocorrelation times are two or three moves.
-PILOT = 40
+PILOT = 20
 LONGEST_PILOT = 100
-WARM_UP = 25
+WARM_UP = 20
 MAX_ROUNDS = 12
 # An error this much over the wanted one is not worth another round, nor a warning.
 TOLERATED = 1.05
@@ -115,9 +115,13 @@ def next_draws(rungs: Sequence[Rung], weights: Floats, wanted: float) -> list[in
 
 
 def _expected_draws(rungs: Sequence[Rung], weights: Floats, wanted: float) -> Floats:
-    """Guess each rung's draws from its expected count, as if each bore an equal share."""
+    """Guess each rung's draws from its expected count, as if each bore an equal share.
+
+    A count has about its mean for variance. The control variates take most of that away and the
+    chain's memory gives some back: half is a first guess, corrected after the pilot.
+    """
     worst = np.abs(weights).max(axis=0)
-    spread = worst * np.sqrt(2.0 * np.array([rung.expected for rung in rungs]))
+    spread = worst * np.sqrt(0.5 * np.array([rung.expected for rung in rungs]))
     return np.asarray(spread * np.sum(spread) / wanted**2)
 
 
@@ -188,7 +192,7 @@ def neighbour_work(rungs: Sequence[Rung]) -> tuple[list[Floats], list[Floats]]:
 
 def convergence(rungs: Sequence[Rung]) -> tuple[float | None, float | None]:
     """Give the largest rank R-hat and the smallest bulk ESS over the rungs that moved."""
-    summaries = [summarise(rung.series) for rung in rungs if rung.series.size]
+    summaries = [rung.summary for rung in rungs if rung.series.size]
     moved = [item for item in summaries if item.state is State.OK]
     rhats = [item.rank_rhat for item in moved if item.rank_rhat is not None]
     sizes = [item.ess_bulk for item in moved if item.ess_bulk is not None]
@@ -197,7 +201,7 @@ def convergence(rungs: Sequence[Rung]) -> tuple[float | None, float | None]:
 
 def unsettled(rung: Rung) -> bool:
     """Say whether the rung's chains tell different things, beyond what their lengths explain."""
-    summary = summarise(rung.series)
+    summary = rung.summary
     if summary.state is State.STUCK:
         return True
     if summary.rank_rhat is None or summary.rank_rhat <= MAX_RHAT:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shtarkov.diagnostics.convergence import mean_error
+from shtarkov.diagnostics.convergence import Summary, mean_error, summarise
 from shtarkov.families.observables import K
 from shtarkov.sampling.chain import Chain
 from shtarkov.types import Floats
@@ -45,6 +45,14 @@ class Rung:
     variance: float = np.inf
     series: Floats = field(default_factory=lambda: np.zeros((1, 0)))
     controls: Floats = field(default_factory=lambda: np.zeros((0, 1, 0)))
+    _summary: Summary | None = None
+
+    @property
+    def summary(self) -> Summary:
+        """What the draws of the best combination say; made once for all who ask."""
+        if self._summary is None:
+            self._summary = summarise(self.series)
+        return self._summary
 
     @property
     def n_draws(self) -> int:
@@ -64,7 +72,7 @@ class Rung:
             0, 1
         )  # control, chain, draw
         fitted = np.tensordot(_coefficients(target, self.controls), self.controls, axes=1)
-        self.series = target - fitted
+        self.series, self._summary = target - fitted, None
         self.mean = float(self.series.mean())
         # The regression on the controls has used up their degrees of freedom.
         n_blocks = self.series.size // _block_length(self.series)

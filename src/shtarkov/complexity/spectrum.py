@@ -23,7 +23,8 @@ from shtarkov.complexity.enumeration import enumerate_strata
 from shtarkov.complexity.histogram import HistogramSpectrum, combine_histograms, jackknife_error
 from shtarkov.complexity.ladder import INTERRUPTED
 from shtarkov.complexity.luckiness import LuckinessLadder, luckiness_ladder
-from shtarkov.complexity.path import ComplexityPath, penalty_path
+from shtarkov.complexity.path import penalty_path
+from shtarkov.complexity.path_result import ComplexityPath
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lam, check_sigma
 from shtarkov.families.compiled import family_of

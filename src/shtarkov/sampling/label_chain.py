@@ -71,7 +71,7 @@ class LabelChain:
         if start is not None:
             labels = start.state.y.copy()
             self.move = self.move._replace(drift=start.move.drift)
-        self.state = new_label_state(family, FIRST_CAPACITY)
+        self.state: Any = new_label_state(family, FIRST_CAPACITY)
         status = place_labels(family, labels, self.state)
         while status == Status.CAPACITY:
             self.state = new_label_state(family, 2 * self.state.work.active.size)

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from shtarkov.complexity.noise_scale import ScalePath, scale_complexity_path
-from shtarkov.complexity.path import ComplexityPath, penalty_path
+from shtarkov.complexity.path import penalty_path
+from shtarkov.complexity.path_result import ComplexityPath
 from shtarkov.complexity.quadrature import stand_in
 from shtarkov.progress import Progress
 from shtarkov.selection.data_part import DataPart, DataTable
