@@ -7,7 +7,7 @@ active coefficients is the paper's, and costs are compared at equal (N, D, k).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -36,9 +36,17 @@ def problem_of(settings: Mapping[str, Any]) -> Any:
     return MODELS[settings["model"]](X, settings)
 
 
-MODELS = {
-    "lasso": lambda X, settings: shtarkov.Lasso(X),
-    "elastic_net": lambda X, settings: shtarkov.ElasticNet(X, lam2=settings["lam2"]),
+def _lasso(X: Floats, settings: Mapping[str, Any]) -> Any:
+    return shtarkov.Lasso(X)
+
+
+def _elastic_net(X: Floats, settings: Mapping[str, Any]) -> Any:
+    return shtarkov.ElasticNet(X, lam2=settings["lam2"])
+
+
+MODELS: dict[str, Callable[[Floats, Mapping[str, Any]], Any]] = {
+    "lasso": _lasso,
+    "elastic_net": _elastic_net,
 }
 
 # The proposal's variance along the active columns, relative to that across them. The paper's is

@@ -95,18 +95,19 @@ def code_version() -> str:
 
 
 @functools.cache
-def _read(name: str) -> dict[str, Any]:
+def read_toml(name: str) -> dict[str, Any]:
+    """Read one of the files shipped here."""
     return tomllib.loads((HERE / name).read_text(encoding="utf-8"))
 
 
 def paper() -> dict[str, Any]:
     """Give the numbers transcribed from the paper."""
-    return _read("paper.toml")
+    return read_toml("paper.toml")
 
 
 def data_settings() -> dict[str, Any]:
     """Give what all data sets share."""
-    return dict(_read("grid.toml")["data"])
+    return dict(read_toml("grid.toml")["data"])
 
 
 def check_targets(targets: Iterable[str]) -> tuple[str, ...]:
@@ -126,7 +127,7 @@ def blocks_of(targets: Iterable[str]) -> tuple[str, ...]:
 
 def cells_of(block: str, preset: str) -> list[Cell]:
     """Give the cells of a block; those of kind "sample" still need their penalty."""
-    grid = _read("grid.toml")
+    grid = read_toml("grid.toml")
     if preset not in PRESETS:
         msg = f"preset must be one of {', '.join(PRESETS)}; got {preset!r}"
         raise InvalidProblem(msg)
@@ -150,18 +151,15 @@ def expand(spec: Mapping[str, Any], sizes: Mapping[str, Any]) -> list[Cell]:
     return cells
 
 
-def _sized(
-    settings: dict[str, Any], sizes: Mapping[str, Any], all_features: int | list[int]
-) -> dict[str, Any]:
+def _sized(settings: dict[str, Any], sizes: Mapping[str, Any], all_features: Any) -> dict[str, Any]:
     """Put in steps and chains, and the paper's mean k."""
-    method, solver = settings["method"], settings["solver"]
-    steps = sizes["steps"].get(f"{method}/{solver}", sizes["steps"].get(method))
-    settings["n_warmup"], settings["n_draws"] = steps
+    n_warmup, n_draws = sizes["steps"][settings["method"]]
+    settings = {"n_warmup": n_warmup, "n_draws": n_draws, **settings}
     settings["n_chains"] = sizes["n_chains"]
     if settings["mean_k"] == "table1":
         # A block with a single D stands for the middle of the paper's three.
-        single = not isinstance(all_features, list)
-        place = 1 if single else all_features.index(settings["n_features"])
+        many = isinstance(all_features, list)
+        place = list(all_features).index(settings["n_features"]) if many else 1
         rows = [row for row in paper()["table1"] if row["model"] == settings["model"]]
         settings["mean_k"] = rows[place]["mean_k"] * settings["n_samples"] / 100.0
     return settings

@@ -105,7 +105,7 @@ def exact_projector(columns: Floats) -> list[list[Fraction]]:
     """Compute I - X (X'X)^-1 X' in rational arithmetic."""
     X = [[Fraction(value) for value in row] for row in columns.tolist()]
     k = len(X[0])
-    gram = [[sum(row[i] * row[j] for row in X) for j in range(k)] for i in range(k)]
+    gram = [[sum((row[i] * row[j] for row in X), Fraction(0)) for j in range(k)] for i in range(k)]
     # Gauss-Jordan on [H | X'].
     table = [gram[i] + [row[i] for row in X] for i in range(k)]
     for i in range(k):
@@ -118,7 +118,7 @@ def exact_projector(columns: Floats) -> list[list[Fraction]]:
     solved = [row[k:] for row in table]
     return [
         [
-            Fraction(int(a == b)) - sum(X[a][i] * solved[i][b] for i in range(k))
+            Fraction(int(a == b)) - sum((X[a][i] * solved[i][b] for i in range(k)), Fraction(0))
             for b in range(len(X))
         ]
         for a in range(len(X))
@@ -126,7 +126,7 @@ def exact_projector(columns: Floats) -> list[list[Fraction]]:
 
 
 def projector_error(settings: Settings) -> CellResult:
-    """Measure the error of the Schur projector against its bound in theorem 1, and D_EN's square."""
+    """Compare the Schur projector's error with the bound of theorem 1; look at D_EN's square."""
     n, k, condition = settings["n_samples"], settings["n_active"], settings["condition"]
     worst = worst_dense = 0.0
     for index in range(settings["n_designs"]):

@@ -15,6 +15,7 @@ from shtarkov.experiments import operators
 from shtarkov.experiments.cell_result import CellResult, Settings
 from shtarkov.experiments.designs import problem_of, sampler_options, true_coef
 from shtarkov.experiments.grid import Cell
+from shtarkov.experiments.machine import machine
 from shtarkov.experiments.measures import measure
 
 # The search for a penalty: draws of each of its chains, and rounds of regula falsi in ln lam.
@@ -125,4 +126,5 @@ WORK: dict[str, Callable[[Settings], CellResult]] = {
 def do(cell: Cell) -> CellResult:
     """Do the work of a cell on one thread."""
     with threadpool_limits(1):
-        return WORK[cell.kind](dict(cell.settings))
+        result = WORK[cell.kind](dict(cell.settings))
+    return result._replace(row={**result.row, "machine": machine()})

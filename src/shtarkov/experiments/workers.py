@@ -1,4 +1,4 @@
-"""Where cells run: processes of this machine, or an existing Dask or Ray cluster, through joblib."""
+"""Where cells run: processes of this machine, or a Dask or Ray cluster, through joblib."""
 
 from __future__ import annotations
 
