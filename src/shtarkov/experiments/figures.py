@@ -77,7 +77,7 @@ def scaling(results: Results) -> Picture:
     ax.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     caption = (
         f"Step time against D at N = {n_samples}, the penalty chosen for the paper's mean k. "
-        "Dashed: the paper (N = 100). Solid: PPMH as published, one compiled thread of this machine. "
+        "Dashed: the paper (N = 100). Solid: PPMH as published, one compiled thread. "
         "Dotted: the default sampler, whose step is a whole Hamiltonian move."
     )
     return Picture(figure, caption)
@@ -110,8 +110,8 @@ def equivalence(results: Results) -> Picture:
     n_features = results.values("solvers", "n_features")[0]
     caption = (
         f"Lasso, D = {n_features}: -ln J_cons and acceptance of the dense KKT solver (solid) and "
-        "of the Schur solver (dashed, on top) with the same seed, first chain. Where the lines lie on "
-        "each other both took the same decisions. The published proposal never leaves its stratum, "
+        "of the Schur solver (dashed, on top) with the same seed, first chain. Where the lines lie "
+        "on each other both took the same decisions. The published proposal never leaves its stratum, "
         "so its score is constant; the full-rank one moves."
     )
     return Picture(figure, caption)
@@ -146,8 +146,8 @@ def speedup(results: Results) -> Picture:
     n_features = results.values("solvers", "n_features")[0]
     caption = (
         f"Step time of PPMH as published, Lasso, D = {n_features} (the paper: 2000), by solver of "
-        "the geometry. Both run the same compiled chain and differ in the projection alone; a ratio is "
-        "dense over Schur. No pair volume enters: it cancels in the Metropolis ratio."
+        "the geometry. Both run the same compiled chain and differ in the projection alone; a ratio "
+        "is dense over Schur. Neither computes a pair volume."
     )
     return Picture(figure, caption)
 
@@ -170,7 +170,7 @@ def traces(results: Results) -> Picture:
     n_features = results.values("traces", "n_features")[0]
     caption = (
         f"Up to {LONGEST_TRACE} steps after warm-up, D = {n_features}, one colour a chain. Score: "
-        "-ln J_cons. Left half: PPMH as published; the Lasso's proposal keeps its active set for "
+        "-ln J_cons. Left half: PPMH as published; the Lasso's proposal keeps coefficients for "
         "ever, the Elastic Net's D_EN is of full rank and moves. Right half: the default sampler "
         "on the same target."
     )
