@@ -53,8 +53,8 @@ def volume_correction(results: Results) -> Finding:
     stuck = sum(row["n_stuck"] for row in rows)
     measured = (
         f"proposals within null X_A': {stuck} of {chains} Lasso chains never change k, U = 0 at "
-        "every accepted move and the correction is 1. Such a proposal has no way back from a larger "
-        "active set"
+        "every accepted move and the correction is 1. A move to a larger set has no way back "
+        "within it"
     )
     return Finding(graded(stuck == 0, stuck < chains), measured)
 

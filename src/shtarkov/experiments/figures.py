@@ -110,9 +110,9 @@ def equivalence(results: Results) -> Picture:
     n_features = results.values("solvers", "n_features")[0]
     caption = (
         f"Lasso, D = {n_features}: -ln J_cons and acceptance of the dense KKT solver (solid) and "
-        "of the Schur solver (dashed, on top) with the same seed, first chain. Where the lines lie "
-        "on each other both took the same decisions. The published proposal never leaves its stratum, "
-        "so its score is constant; the full-rank one moves."
+        "of the Schur solver (dashed) with the same seed, first chain. Where the lines lie on "
+        "each other both took the same decisions. The published proposal never leaves its "
+        "stratum, so its score is constant; the full-rank one moves."
     )
     return Picture(figure, caption)
 
@@ -146,7 +146,7 @@ def speedup(results: Results) -> Picture:
     n_features = results.values("solvers", "n_features")[0]
     caption = (
         f"Step time of PPMH as published, Lasso, D = {n_features} (the paper: 2000), by solver of "
-        "the geometry. Both run the same compiled chain and differ in the projection alone; a ratio "
+        "the geometry. Both run the same chain and differ in the projection alone; a ratio "
         "is dense over Schur. Neither computes a pair volume."
     )
     return Picture(figure, caption)

@@ -156,10 +156,10 @@ def _sized(settings: dict[str, Any], sizes: Mapping[str, Any], all_features: Any
     n_warmup, n_draws = sizes["steps"][settings["method"]]
     settings = {"n_warmup": n_warmup, "n_draws": n_draws, **settings}
     settings["n_chains"] = sizes["n_chains"]
-    if settings["mean_k"] == "table1":
+    if settings["wanted_k"] == "table1":
         # A block with a single D stands for the middle of the paper's three.
         many = isinstance(all_features, list)
         place = list(all_features).index(settings["n_features"]) if many else 1
         rows = [row for row in paper()["table1"] if row["model"] == settings["model"]]
-        settings["mean_k"] = rows[place]["mean_k"] * settings["n_samples"] / 100.0
+        settings["wanted_k"] = rows[place]["mean_k"] * settings["n_samples"] / 100.0
     return settings

@@ -15,7 +15,8 @@ from shtarkov.progress import Progress, tracked
 
 # What a cell's penalty depends on.
 PENALTY_SETTINGS = (
-    "model", "n_samples", "n_features", "mean_k", "seed", "n_nonzero", "size", "lam2", "group_size",
+    "model", "n_samples", "n_features", "wanted_k", "seed", "n_nonzero", "size", "lam2",
+    "group_size",
 )  # fmt: skip
 # Modelled microseconds of one step with k active columns, for the time left: only their ratios
 # matter.

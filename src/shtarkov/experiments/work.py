@@ -31,7 +31,7 @@ def penalty(settings: Settings) -> CellResult:
     Hamiltonian draws at a few penalties, with the same seed at each so that the curve is smooth;
     E[k] falls in lam, and Illinois' regula falsi in (ln lam, ln E[k]) needs a handful of them.
     """
-    problem, target = problem_of(settings), settings["mean_k"]
+    problem, target = problem_of(settings), settings["wanted_k"]
 
     def gap(log_lam: float) -> float:
         chains = shtarkov.sample(
@@ -58,7 +58,7 @@ def penalty(settings: Settings) -> CellResult:
         right = left + step
         right_gap = gap(right)
     log_lam, reached = illinois(gap, (left, left_gap), (right, right_gap))
-    return CellResult({"lam": math.exp(log_lam), "mean_k_found": target * math.exp(reached)})
+    return CellResult({"lam": math.exp(log_lam), "mean_k": target * math.exp(reached)})
 
 
 def first_guess(n_features: int, target: float) -> float:
