@@ -6,7 +6,7 @@ import pytest
 from shtarkov.errors import InvalidProblem
 from shtarkov.families import protocol
 from shtarkov.families.matrix_problems import NuclearNorm
-from shtarkov.families.nuclear_work import NuclearFamily
+from shtarkov.families.nuclear_norm import NuclearFamily
 
 
 def family_of_design(design, lam):
