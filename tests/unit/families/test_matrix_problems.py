@@ -36,7 +36,7 @@ def test_reduced_fit_is_the_fit_of_all_rows(rng, shape, fit_intercept):
     response = design.reduce_response(Y)
     family = family_of_design(design, lam)
     fit = protocol.solve(family, response.y, protocol.new_work(family, 0))
-    centre_x, centre_y = (X.mean(0), Y.mean(0)) if fit_intercept else (0.0, 0.0)
+    centre_x, centre_y = fit_intercept * X.mean(0), fit_intercept * Y.mean(0)
     expected = dense_estimate(X - centre_x, Y - centre_y, lam)
     coef = fit.coef.reshape(d, q)
     residual = Y - centre_y - (X - centre_x) @ expected
