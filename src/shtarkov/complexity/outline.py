@@ -14,8 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from shtarkov.complexity.closed_form import lasso_ln_c
+from shtarkov.complexity.nuclear_outline import NuclearOutline
 from shtarkov.complexity.quadrature import expected_active, first_order, stand_in, start_of_path
 from shtarkov.families.lasso import LassoFamily
+from shtarkov.families.nuclear_work import NuclearFamily
 from shtarkov.types import Floats
 
 # So many lengths stand for all in a codelength's guess: the sum over columns is smooth in them.
@@ -97,3 +99,8 @@ class LassoOutline:
 def _lasso(family: LassoFamily) -> LassoOutline:
     lengths = np.sqrt(np.einsum("ij,ij->i", family.Xt, family.Xt))
     return LassoOutline(lengths[lengths > 0.0], family.Xt.shape[1])
+
+
+@outline_of.register
+def _nuclear(family: NuclearFamily) -> NuclearOutline:
+    return NuclearOutline(family.scales, family.n_targets)

@@ -124,7 +124,9 @@ def _make_nodes(m: int, n: int, lam: float, tau: float) -> Nodes:
     pieces = []
     for low, high in itertools.pairwise(edges):
         if high > low:
-            n_panels = FIRST_PANELS + m + int(0.25 * (high - low))
+            # The Gaussian's own scale is one, the tail's one over tau.
+            rate = 1.0 if low == 0.0 else min(tau, 1.0)
+            n_panels = FIRST_PANELS + m + int(0.25 * rate * (high - low))
             pieces.append(np.linspace(low, high, n_panels + 1))
     starts = np.concatenate([piece[:-1] for piece in pieces])
     widths = np.concatenate([np.diff(piece) for piece in pieces])

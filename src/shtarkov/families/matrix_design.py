@@ -40,6 +40,11 @@ class MatrixDesign:
     n_targets: int
 
     @property
+    def reduced_shape(self) -> tuple[int, int]:
+        """Shape of the data in the reduced space."""
+        return self.scales.size, self.n_targets
+
+    @property
     def n_samples(self) -> int:
         """Entries of the data."""
         return self.n_rows * self.n_targets

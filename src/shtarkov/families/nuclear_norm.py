@@ -13,8 +13,8 @@ import math
 import numpy as np
 
 from shtarkov._jit import kernel
+from shtarkov.families import facts, protocol
 from shtarkov.families import observables as obs
-from shtarkov.families import protocol
 from shtarkov.families.active_work import assign, dot
 from shtarkov.families.nuclear_solve import relax_nuclear
 from shtarkov.families.nuclear_tangent import add_tangent, core_gram, direction_rhs, solve_tangent
@@ -27,6 +27,8 @@ from shtarkov.families.nuclear_work import (
     make_work,
 )
 from shtarkov.types import Fit
+
+__all__ = ["NuclearFamily"]
 
 
 @protocol.with_lam.register(NuclearFamily)
@@ -122,6 +124,12 @@ def _observe(family, weight, work, row_out):
     row_out[obs.KKT_RESIDUAL] = work.numbers[VIOLATION] / family.lam
 
 
+@protocol.mark_active.register(NuclearFamily)
+def _mark_active(family, work, row_out):
+    for i in range(work.counts[0]):
+        row_out[i] = 1
+
+
 @protocol.solve.register(NuclearFamily)
 def _solve(family, y, start):
     status = protocol.relax(family, y, start)
@@ -180,3 +188,22 @@ def _kkt_residual(family, y, fit):
 @protocol.lam_max.register(NuclearFamily)
 def _lam_max(family, y):
     return np.linalg.svd(pull_back(family, y), False)[1][0]
+
+
+@facts.facts_of.register
+def _facts(family: NuclearFamily) -> facts.Facts:
+    """Let the flow cross the directions U A V', s / lam wide for a singular value s of the design.
+
+    A recording of active sets has one column a singular value of the estimate, the largest first.
+    """
+    p, q = family.scales.size, family.n_targets
+    width = float(np.median(family.scales)) / family.lam
+    return facts.Facts(p * q, min(p, q), width, False, 0.0)
+
+
+@facts.relax_work.register
+def _relax_work(family: NuclearFamily, n_active: float) -> float:
+    p, q = family.scales.size, family.n_targets
+    decomposition = 20.0 * p * q * min(p, q)
+    # Some forty conjugate gradient steps of a Newton step, four products each.
+    return decomposition + 160.0 * n_active * (p + q) * min(p, q)
