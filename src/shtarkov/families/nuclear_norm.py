@@ -3,7 +3,7 @@
 
 Objective: half |Y - S B|^2 + lam |B|_*, sigma = 1, S the design's singular values (`nuclear_work`).
 The data vector is Y row by row. `k` counts the rank. The residual alone does not say what B is: B
-may be U A V' for any positive semidefinite A; the flow serves those directions too.
+may be U A V' for any positive semidefinite A (`nuclear_fibre`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from shtarkov._jit import kernel
 from shtarkov.families import facts, protocol
 from shtarkov.families import observables as obs
 from shtarkov.families.active_work import assign, dot
+from shtarkov.families.nuclear_fibre import refresh_singular_values
 from shtarkov.families.nuclear_solve import relax_nuclear
 from shtarkov.families.nuclear_tangent import add_tangent, core_gram, direction_rhs, solve_tangent
 from shtarkov.families.nuclear_volume import df_and_volume, has_equal_scales
@@ -87,7 +88,7 @@ def _write_force(family, weight, y, work, force_out, image_out):
 
 @protocol.refresh_fibre.register(NuclearFamily)
 def _refresh_fibre(family, weight, y, work, rng):
-    pass
+    refresh_singular_values(family, weight, y, work, rng)
 
 
 @kernel
@@ -192,13 +193,9 @@ def _lam_max(family, y):
 
 @facts.facts_of.register
 def _facts(family: NuclearFamily) -> facts.Facts:
-    """Let the flow cross the directions U A V', s / lam wide for a singular value s of the design.
-
-    A recording of active sets has one column a singular value of the estimate, the largest first.
-    """
+    """Count one column of a recording for each singular value of the estimate, largest first."""
     p, q = family.scales.size, family.n_targets
-    width = float(np.median(family.scales)) / family.lam
-    return facts.Facts(p * q, min(p, q), width, False, 0.0)
+    return facts.Facts(p * q, min(p, q), 1.0, False, 0.0)
 
 
 @facts.relax_work.register

@@ -141,39 +141,67 @@ def over_values(matrix, values):
 
 
 @kernel
-def add_diagonal(family, bends, df, log_volume):
-    """Add what D alone gives to df and ln volume."""
+def diagonal_log_det(family, bends):
+    """Return ln det of D on all columns of E."""
+    total = 0.0
     for s in family.scales:
         for bend in bends:
-            df += s * s / (s * s + bend)
-            log_volume += math.log(s * s + bend) - math.log(s)
-    return df, log_volume
+            total += math.log(s * s + bend)
+    return total
 
 
 @kernel
-def general_df_and_volume(family, work):
-    """Return df and ln volume on any design; NaN and infinite where M is numerically singular."""
-    rank, lam = work.counts[0], family.lam
-    free = family.n_targets - rank
-    bends = lam / work.values[:rank]
+def factored(family, work, bends):
+    """Return what determinant and trace share.
+
+    That is U'S^2U, the inverse of its sum with diag(bends), K, the blocks L D^-1 L', I + K times
+    them, and ln det M, infinite where M is numerically singular.
+    """
+    rank, lam = bends.size, family.lam
     core, inverse, log_det, status = free_block(family, work, bends)
-    if status != OK:
-        return math.nan, math.inf
-    passed = np.dot(np.dot(inverse, core), inverse)
     k = couplings(work, lam, bends, over_values(inverse, work.values))
     gram = shrunk_products(family, work, bends, 0)
     inner = np.dot(k, gram)
     for i in range(inner.shape[0]):
         inner[i, i] += 1.0
     sign, log_inner = np.linalg.slogdet(inner)
-    if not (sign > 0.0 and math.isfinite(log_inner)):
+    if status != OK or not (sign > 0.0 and math.isfinite(log_inner)):
+        return core, inverse, k, gram, inner, math.inf
+    log_det = (family.n_targets - rank) * log_det + log_inner + diagonal_log_det(family, bends)
+    return core, inverse, k, gram, inner, log_det
+
+
+@kernel
+def general_df_and_volume(family, work):
+    """Return df and ln volume on any design; NaN and infinite where M is numerically singular."""
+    rank = work.counts[0]
+    free = family.n_targets - rank
+    bends = family.lam / work.values[:rank]
+    core, inverse, k, gram, inner, log_det = factored(family, work, bends)
+    if not math.isfinite(log_det):
         return math.nan, math.inf
+    passed = np.dot(np.dot(inverse, core), inverse)
     solved = np.linalg.solve(inner, k)
     df = free * np.sum(inverse * core)
     df += passed_trace(work, gram, solved, over_values(passed, work.values))
     df -= np.sum(solved * shrunk_products(family, work, bends, 1))
-    log_volume = free * log_det + log_inner - 0.5 * free * np.linalg.slogdet(core)[1]
-    return add_diagonal(family, bends, df, log_volume)
+    log_gram = free * np.linalg.slogdet(core)[1]
+    for s in family.scales:
+        log_gram += 2.0 * rank * math.log(s)
+        for bend in bends:
+            df += s * s / (s * s + bend)
+    return df, log_det - 0.5 * log_gram
+
+
+@kernel
+def log_det_second_derivative(family, work):
+    """Return ln det M at the singular values in `work`."""
+    rank = work.counts[0]
+    if has_equal_scales(family):
+        size = rank * (family.scales.size + family.n_targets - rank)
+        log_gram = 2.0 * size * math.log(family.scales[0])
+        return diagonal_df_and_volume(family, work)[1] + 0.5 * log_gram
+    return factored(family, work, family.lam / work.values[:rank])[5]
 
 
 @kernel
