@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from shtarkov.complexity.spectrum import StratumSpectrum, stratum_spectrum
     from shtarkov.errors import SamplingWarning, ShtarkovError
     from shtarkov.estimators.elastic_net import ElasticNetNML
+    from shtarkov.estimators.group_lasso import GroupLassoNML
     from shtarkov.estimators.lasso import LassoNML
-    from shtarkov.families.problems import ElasticNet, Lasso
+    from shtarkov.estimators.nuclear_norm import NuclearNormNML
+    from shtarkov.families.groups import groups_by_prefix
+    from shtarkov.families.matrix_problems import NuclearNorm
+    from shtarkov.families.problems import ElasticNet, GroupLasso, Lasso
     from shtarkov.sampling.chains import Chains
     from shtarkov.sampling.sample import sample
     from shtarkov.selection.compare import ComparisonReport, compare
@@ -40,9 +44,13 @@ __all__ = [
     "ComplexityResult",
     "ElasticNet",
     "ElasticNetNML",
+    "GroupLasso",
+    "GroupLassoNML",
     "Lasso",
     "LassoNML",
     "NormBall",
+    "NuclearNorm",
+    "NuclearNormNML",
     "SamplerSettings",
     "SamplingWarning",
     "SelectionReport",
@@ -51,6 +59,7 @@ __all__ = [
     "compare",
     "complexity",
     "complexity_path",
+    "groups_by_prefix",
     "level_set_mass",
     "sample",
     "scale_complexity",
@@ -66,9 +75,13 @@ _MODULE_OF = {
     "ComplexityResult": "shtarkov.complexity.result",
     "ElasticNet": "shtarkov.families.problems",
     "ElasticNetNML": "shtarkov.estimators.elastic_net",
+    "GroupLasso": "shtarkov.families.problems",
+    "GroupLassoNML": "shtarkov.estimators.group_lasso",
     "Lasso": "shtarkov.families.problems",
     "LassoNML": "shtarkov.estimators.lasso",
     "NormBall": "shtarkov.complexity.region",
+    "NuclearNorm": "shtarkov.families.matrix_problems",
+    "NuclearNormNML": "shtarkov.estimators.nuclear_norm",
     "SamplerSettings": "shtarkov.settings",
     "SamplingWarning": "shtarkov.errors",
     "SelectionReport": "shtarkov.selection.report",
@@ -77,6 +90,7 @@ _MODULE_OF = {
     "compare": "shtarkov.selection.compare",
     "complexity": "shtarkov.complexity.estimate",
     "complexity_path": "shtarkov.complexity.path",
+    "groups_by_prefix": "shtarkov.families.groups",
     "level_set_mass": "shtarkov.complexity.level_set_mass",
     "sample": "shtarkov.sampling.sample",
     "scale_complexity": "shtarkov.complexity.noise_scale",

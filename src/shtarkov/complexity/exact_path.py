@@ -25,7 +25,6 @@ def exact_path(problem: Any, lams: Floats, sigma: float) -> ComplexityPath | Non
     return None
 
 
-@exact_path.register
 def _nuclear_path(problem: NuclearNorm, lams: Floats, sigma: float) -> ComplexityPath | None:
     scale = common_scale(problem)
     if scale is None:
@@ -54,3 +53,6 @@ def _nuclear_path(problem: NuclearNorm, lams: Floats, sigma: float) -> Complexit
         seed=None,
         warnings=(),
     )
+
+
+exact_path.register(NuclearNorm, _nuclear_path)

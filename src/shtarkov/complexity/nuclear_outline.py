@@ -18,6 +18,7 @@ from scipy.interpolate import PchipInterpolator
 from scipy.optimize import brentq
 
 from shtarkov.complexity.singular_values import nuclear_ln_c, nuclear_mean_norm
+from shtarkov.families.nuclear_work import NuclearFamily
 from shtarkov.types import Floats
 
 # So many singular values of the design stand for all.
@@ -104,3 +105,8 @@ class NuclearOutline:
         """Guess ln C(lam, tau)."""
         scales = self._few_scales()
         return float(np.mean([nuclear_ln_c(self.shape, lam / s, tau / s) for s in scales]))
+
+
+def nuclear_outline(family: NuclearFamily) -> NuclearOutline:
+    """Give the outline of a family's path."""
+    return NuclearOutline(family.scales, family.n_targets)

@@ -16,7 +16,7 @@ from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import LARGEST_SCALE, SMALLEST_SCALE, check_numeric_kind
 from shtarkov.families.reduce import Design
 from shtarkov.families.response import ReducedResponse
-from shtarkov.types import Floats, Ints
+from shtarkov.types import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,21 +70,6 @@ class MatrixDesign:
         """Sum of the sample weights, the number of rows without them."""
         return float(self.n_rows) if self.rows is None else self.rows.total_weight
 
-    @property
-    def n_unpenalised(self) -> int:
-        """Unpenalised coefficients, all targets."""
-        return 0 if self.rows is None else self.rows.n_unpenalised * self.n_targets
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the penalised columns, when X has names."""
-        return None if self.rows is None else self.rows.feature_names
-
-    @property
-    def unpenalised(self) -> Ints:
-        """Columns of X that are unpenalised."""
-        return np.zeros(0, np.int64) if self.rows is None else self.rows.unpenalised
-
     def reduce_response(self, y: Any) -> ReducedResponse:
         """Check the (N, q) data and express them in the reduced space."""
         matrix = check_matrix(y, (self.n_rows, self.n_targets))
@@ -97,6 +82,24 @@ class MatrixDesign:
         outside += float(np.sum((reduced - self.left @ inside) ** 2))
         free = np.stack([column.unpenalised for column in columns], axis=1)
         return ReducedResponse(np.ascontiguousarray(inside).ravel(), outside, free)
+
+    @property
+    def coefficient_names(self) -> tuple[str, ...] | None:
+        """Names of all coefficients, in the order of `full_coefficients`, when X has names."""
+        if self.rows is None or self.rows.coefficient_names is None:
+            return None
+        targets = range(self.n_targets)
+        return tuple(f"{name}:{j}" for name in self.rows.coefficient_names for j in targets)
+
+    def full_coefficients(self, y: ReducedResponse, coef: Floats) -> tuple[Floats, Floats]:
+        """Put all coefficients on the user's columns, column by column; intercepts first."""
+        intercepts, unpenalised = self.unpenalised_coef(y, coef)
+        if self.rows is None:
+            return intercepts, coef
+        full = np.zeros((self.rows.penalised.size + self.rows.unpenalised.size, self.n_targets))
+        full[self.rows.penalised] = coef.reshape(-1, self.n_targets)
+        full[self.rows.unpenalised] = unpenalised
+        return intercepts, full.ravel()
 
     def unpenalised_coef(self, y: Any, coef: Any) -> tuple[Floats, Floats]:
         """Give intercepts (q,) and unpenalised coefficients (p0, q) for `coef` (D q,)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from shtarkov.sampling.rank_ppmh import (
     run_full_rank,
     run_level_set,
 )
-from shtarkov.sampling.runs import Chunk, Request, Snapshot, chunk_of
+from shtarkov.sampling.runs import Chunk, Request, Run, Snapshot, chunk_of
 from shtarkov.types import Floats, Status
 
 # Warm-up steps between two adjustments of the step.
@@ -198,3 +199,32 @@ class LevelSetRankRun(RankRun):
         p, q, lam = self.family.scales.size, self.family.n_targets, self.family.lam
         pulled = residuals.reshape(-1, p, q) * self.family.scales[:, None]
         return np.maximum(np.linalg.svd(pulled, compute_uv=False)[:, 0] / lam - 1.0, 0.0)
+
+
+def full_rank_maker(request: Request, options: Any) -> Callable[[np.random.Generator], Run]:
+    """Give what makes chains across ranks; options as those of ``sampler="ppmh"``."""
+
+    def make_run(rng: np.random.Generator) -> FullRankRun:
+        return FullRankRun(
+            request, rng, epsilon=options.epsilon, step=options.step, thin=options.thin
+        )
+
+    return make_run
+
+
+def level_set_maker(request: Request, options: Any) -> Callable[[np.random.Generator], Run]:
+    """Give what makes chains at one estimate; options as those of ``sampler="level_set"``."""
+    family = request.family
+    wanted = (family.basis.shape[0], family.n_targets)
+    given = np.asarray(options.coef, dtype=np.float64)
+    if given.shape != wanted or not np.isfinite(given).all():
+        msg = f"coef must be a finite matrix of shape {wanted}; got shape {given.shape}"
+        raise InvalidProblem(msg)
+    coef = family.basis.T @ given / request.sigma
+    if not np.allclose(family.basis @ coef * request.sigma, given, atol=1e-9 * np.abs(given).max()):
+        raise InvalidProblem("coef has a part X does not see; no estimate has one")
+
+    def make_run(rng: np.random.Generator) -> LevelSetRankRun:
+        return LevelSetRankRun(request, coef, rng, step=None, thin=options.thin)
+
+    return make_run

@@ -84,7 +84,7 @@ def test_names_and_weights(rng):
     frame = pandas.DataFrame(rng.standard_normal((6, 2)), columns=["a", "b"])
     weights = np.array([1.0, 2.0, 1.0, 0.0, 1.0, 3.0])
     design = NuclearNorm(frame, n_targets=2, sample_weight=weights, fit_intercept=True).design
-    assert design.feature_names == ("a", "b")
+    assert design.coefficient_names == ("a:0", "a:1", "b:0", "b:1")
     assert design.total_weight == 8.0
     assert design.n_dim == 2 * (5 - 1)
     assert repr(NuclearNorm(frame, n_targets=2)) == (
