@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from shtarkov.estimators.elastic_net import ElasticNetNML
     from shtarkov.estimators.group_lasso import GroupLassoNML
     from shtarkov.estimators.lasso import LassoNML
+    from shtarkov.estimators.nuclear_norm import NuclearNormNML
     from shtarkov.families.groups import groups_by_prefix
+    from shtarkov.families.matrix_problems import NuclearNorm
     from shtarkov.families.problems import ElasticNet, GroupLasso, Lasso
     from shtarkov.sampling.chains import Chains
     from shtarkov.sampling.sample import sample
@@ -47,6 +49,8 @@ __all__ = [
     "Lasso",
     "LassoNML",
     "NormBall",
+    "NuclearNorm",
+    "NuclearNormNML",
     "SamplerSettings",
     "SamplingWarning",
     "SelectionReport",
@@ -76,6 +80,8 @@ _MODULE_OF = {
     "Lasso": "shtarkov.families.problems",
     "LassoNML": "shtarkov.estimators.lasso",
     "NormBall": "shtarkov.complexity.region",
+    "NuclearNorm": "shtarkov.families.matrix_problems",
+    "NuclearNormNML": "shtarkov.estimators.nuclear_norm",
     "SamplerSettings": "shtarkov.settings",
     "SamplingWarning": "shtarkov.errors",
     "SelectionReport": "shtarkov.selection.report",

@@ -15,10 +15,13 @@ from shtarkov.complexity.closed_form import (
     orthogonal_norms,
 )
 from shtarkov.complexity.enumeration import enumerate_strata
+from shtarkov.complexity.exact_path import common_scale
 from shtarkov.complexity.region import Luckiness, NormBall
 from shtarkov.complexity.result import ComplexityResult
+from shtarkov.complexity.singular_values import nuclear_ln_c
 from shtarkov.complexity.spectrum import ENUMERATE_UP_TO, StratumSpectrum, stratum_spectrum
 from shtarkov.errors import InvalidProblem
+from shtarkov.families.matrix_problems import NuclearNorm
 from shtarkov.families.problems import ElasticNet, GroupLasso, Lasso
 
 
@@ -94,9 +97,26 @@ def _group_lasso(
     return None
 
 
+def _nuclear_norm(
+    problem: NuclearNorm, lam: float, sigma: float, where: Luckiness | NormBall, method: str
+) -> ComplexityResult | None:
+    refuse_ball(problem, where)
+    scale = common_scale(problem)
+    if method == "enumerate":
+        raise InvalidProblem("the nuclear norm has no cells to enumerate; use method='auto'")
+    if scale is None and method == "closed_form":
+        raise InvalidProblem("closed_form needs shape=(m, n) or orthonormal columns of X")
+    if scale is None or method not in ("auto", "closed_form"):
+        return None
+    tau = where.tau if isinstance(where, Luckiness) and where.tau is not None else lam
+    value = nuclear_ln_c(problem.design.reduced_shape, lam / scale, tau / scale, sigma)
+    return ComplexityResult(value, 0.0, "closed_form", where)
+
+
 exact_ln_c.register(Lasso, _lasso)
 exact_ln_c.register(ElasticNet, _elastic_net)
 exact_ln_c.register(GroupLasso, _group_lasso)
+exact_ln_c.register(NuclearNorm, _nuclear_norm)
 
 
 def orthogonal_if_wanted(problem: Any, method: str) -> Any:

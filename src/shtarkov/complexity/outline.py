@@ -15,9 +15,11 @@ import numpy as np
 
 from shtarkov.complexity.closed_form import lasso_ln_c
 from shtarkov.complexity.group_outline import group_outline
+from shtarkov.complexity.nuclear_outline import nuclear_outline
 from shtarkov.complexity.quadrature import expected_active, first_order, stand_in, start_of_path
 from shtarkov.families.group_lasso import GroupLassoFamily
 from shtarkov.families.lasso import LassoFamily
+from shtarkov.families.nuclear_work import NuclearFamily
 from shtarkov.types import Floats
 
 # So many lengths stand for all in a codelength's guess: the sum over columns is smooth in them.
@@ -103,3 +105,4 @@ def lasso_outline(family: LassoFamily) -> LassoOutline:
 
 outline_of.register(LassoFamily, lasso_outline)
 outline_of.register(GroupLassoFamily, group_outline)
+outline_of.register(NuclearFamily, nuclear_outline)

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from shtarkov.complexity import ladder as rungs_of
 from shtarkov.complexity.bridge import bar_ladder
+from shtarkov.complexity.exact_path import exact_path
 from shtarkov.complexity.integrands import slope_in_lam
 from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.path_result import ComplexityPath
@@ -71,6 +72,10 @@ def complexity_path(
     progress : None shows a bar on a terminal, False never, or an object with start/advance/finish
     max_draws : draws per chain and rung after which the error reached is reported instead
     """
+    grid = check_lams(lams)
+    exact = exact_path(problem, grid.lams[grid.position], check_sigma(sigma))
+    if exact is not None:
+        return exact
     path = penalty_path(
         problem,
         lams,

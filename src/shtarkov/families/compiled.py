@@ -12,6 +12,8 @@ from shtarkov.families import group_moves  # noqa: F401 - registers what the sam
 from shtarkov.families.build import check_memory, check_sigma
 from shtarkov.families.group_lasso import GroupLassoFamily
 from shtarkov.families.lasso import LassoFamily
+from shtarkov.families.matrix_problems import NuclearNorm
+from shtarkov.families.nuclear_norm import NuclearFamily
 from shtarkov.families.problems import ElasticNet, GroupLasso, Lasso
 from shtarkov.types import Floats, Ints
 
@@ -31,7 +33,9 @@ SOLVER_ACCURACY = 1e-12
 def family_of(problem: Any, lam: float, sigma: float = 1.0) -> Any:
     """Return the family of `problem` at `lam`, with data and penalty divided by `sigma`."""
     name = type(problem).__name__
-    msg = f"{name} has no compiled family; use shtarkov.Lasso, ElasticNet or GroupLasso"
+    msg = (
+        f"{name} has no compiled family; use shtarkov.Lasso, ElasticNet, GroupLasso or NuclearNorm"
+    )
     raise NotImplementedError(msg)
 
 
@@ -80,6 +84,12 @@ def group_family(X: Any, group_of: Ints, weights: Floats, lam: float) -> GroupLa
         touching=_touching(gram, starts),
         accuracy=SOLVER_ACCURACY,
     )
+
+
+@family_of.register
+def _nuclear_norm(problem: NuclearNorm, lam: float, sigma: float = 1.0) -> NuclearFamily:
+    design = problem.design
+    return NuclearFamily(design.scales, design.basis, design.n_targets, lam / check_sigma(sigma))
 
 
 def _touching(gram: Any, starts: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from shtarkov.errors import InvalidProblem, NotConverged, raise_for_status
 from shtarkov.families import protocol
 from shtarkov.families.lasso import LassoFamily, ridge_weight
+from shtarkov.families.nuclear_work import NuclearFamily
 from shtarkov.families.observables import OBSERVABLES
 from shtarkov.geometry.choose import choose_route
 from shtarkov.sampling.chain import Chain
@@ -27,6 +28,7 @@ from shtarkov.sampling.ppmh import (
 )
 from shtarkov.sampling.ppmh_dense import DenseProposal
 from shtarkov.sampling.ppmh_geometry import DENSE, QR, ROUTES, Proposal
+from shtarkov.sampling.rank_ppmh_run import full_rank_maker
 from shtarkov.sampling.runs import Chunk, Plan, Request, Snapshot, chunk_of, parse_options
 from shtarkov.types import Floats, Ints, Status
 
@@ -118,8 +120,13 @@ def make_proposal(family: Any, solver: str, options: PpmhOptions) -> Proposal | 
 def plan(request: Request) -> Plan:
     """Check the request."""
     options = parse_options(PpmhOptions, request, "ppmh")
+    if isinstance(request.family, NuclearFamily):
+        if options.covariance != "projector":
+            raise InvalidProblem("covariance='d_en' needs the Elastic Net's lam2 > 0")
+        return Plan(N_WARMUP, CHUNK_DRAWS, full_rank_maker(request, options))
     if not isinstance(request.family, LassoFamily):
-        raise InvalidProblem("sampler='ppmh' serves Lasso and ElasticNet; use sampler='hmc'")
+        msg = "sampler='ppmh' serves Lasso, ElasticNet and NuclearNorm; use sampler='hmc'"
+        raise InvalidProblem(msg)
     proposal = make_proposal(request.family, request.solver, options)
 
     def make_run(rng: np.random.Generator) -> PpmhRun:

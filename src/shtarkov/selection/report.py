@@ -50,7 +50,7 @@ class CodelengthCurve:
     data_nats : the data's part: noise constant, residual and penalty
     ln_c : the complexity's part, that of the unknown scale included
     codelengths, std_errors : their sum plus the cost of stating the penalty, and its error
-    n_active : coefficients of the user's data
+    n_active : active coefficients for the user's data; ranks for the nuclear norm
     mean_df : expected degrees of freedom under the model
     coefs : (L, D) coefficients of the penalised columns
     """
@@ -76,7 +76,8 @@ class SelectionReport:
     family, criterion : what was asked
     winner : "empty", "matched", "free" or "subset"
     lam, tau, sigma : the winner's penalty, luckiness weight (None where it has none), noise scale
-    coef, intercept : the winner's coefficients on the user's columns
+    coef, intercept : the winner's coefficients on the user's columns; with several targets all of a
+        column's before the next's, and one intercept a target
     codelength, std_error : of the winner, in nats
     codelengths : every competitor's `Code`
     ln_c : the winner's complexity in nats (None for the subset code, which has no integral)
@@ -95,7 +96,7 @@ class SelectionReport:
     tau: float | None
     sigma: float
     coef: Floats
-    intercept: float
+    intercept: float | Floats
     codelength: float
     std_error: float
     codelengths: dict[str, Code]

@@ -12,7 +12,6 @@ from shtarkov.selection.data_part import DataPart
 from shtarkov.selection.free import FreeChoice
 from shtarkov.selection.matched import MatchedCurve
 from shtarkov.selection.report import Code, CodelengthCurve, SelectionReport
-from shtarkov.types import Floats
 
 # Codes this close, in nats, are a coin toss whatever their Monte Carlo errors.
 COIN_TOSS = 2.0
@@ -34,7 +33,7 @@ def assemble(
     winner = min(candidates, key=lambda name: candidates[name].code.nats)
     best = candidates[winner]
     design = data.problem.design
-    intercept, coef = full_coefficients(data, best.coef)
+    intercept, coef = design.full_coefficients(data.response, best.coef)
     reasons = tuple(_reasons(candidates, winner, curve, choice, std_error))
     path = None if curve is None else curve.path
     return SelectionReport(
@@ -59,23 +58,13 @@ def assemble(
         conservative=conservative,
         n_samples=design.n_samples,
         n_features=coef.size,
-        feature_names=design.layout.names,
+        feature_names=design.coefficient_names,
         n_draws=(0 if path is None else path.n_draws) + (0 if choice is None else choice.n_draws),
         ess=None if path is None else path.ess,
         rank_rhat=None if path is None else path.rank_rhat,
         seed=seed,
         seconds=seconds,
     )
-
-
-def full_coefficients(data: DataPart, coef: Floats) -> tuple[float, Floats]:
-    """Put penalised and unpenalised coefficients on the user's columns."""
-    design = data.problem.design
-    intercept, unpenalised = design.unpenalised_coef(data.response, coef)
-    full = np.zeros(design.penalised.size + design.unpenalised.size)
-    full[design.penalised] = coef
-    full[design.unpenalised] = unpenalised
-    return float(intercept), full
 
 
 def _near_ties(curve: MatchedCurve) -> tuple[float, ...]:
@@ -140,7 +129,7 @@ def _curve(data: DataPart, curve: MatchedCurve) -> CodelengthCurve:
         ln_c=complexity,
         codelengths=curve.codelengths,
         std_errors=curve.std_errors,
-        n_active=np.count_nonzero(coefs, axis=1),
+        n_active=np.array([fit.active.size for fit in fits], dtype=np.int64),
         mean_df=curve.path.mean_df,
         coefs=coefs,
     )
