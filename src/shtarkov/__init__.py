@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from shtarkov.errors import SamplingWarning, ShtarkovError
     from shtarkov.estimators.elastic_net import ElasticNetNML
     from shtarkov.estimators.lasso import LassoNML
+    from shtarkov.families.label_problems import SparseLogistic, SparseSVM
     from shtarkov.families.problems import ElasticNet, Lasso
     from shtarkov.sampling.chains import Chains
+    from shtarkov.sampling.label_chains import LabelChains
     from shtarkov.sampling.sample import sample
     from shtarkov.selection.compare import ComparisonReport, compare
     from shtarkov.selection.report import SelectionReport
@@ -40,6 +42,7 @@ __all__ = [
     "ComplexityResult",
     "ElasticNet",
     "ElasticNetNML",
+    "LabelChains",
     "Lasso",
     "LassoNML",
     "NormBall",
@@ -47,6 +50,8 @@ __all__ = [
     "SamplingWarning",
     "SelectionReport",
     "ShtarkovError",
+    "SparseLogistic",
+    "SparseSVM",
     "StratumSpectrum",
     "compare",
     "complexity",
@@ -66,6 +71,7 @@ _MODULE_OF = {
     "ComplexityResult": "shtarkov.complexity.result",
     "ElasticNet": "shtarkov.families.problems",
     "ElasticNetNML": "shtarkov.estimators.elastic_net",
+    "LabelChains": "shtarkov.sampling.label_chains",
     "Lasso": "shtarkov.families.problems",
     "LassoNML": "shtarkov.estimators.lasso",
     "NormBall": "shtarkov.complexity.region",
@@ -73,6 +79,8 @@ _MODULE_OF = {
     "SamplingWarning": "shtarkov.errors",
     "SelectionReport": "shtarkov.selection.report",
     "ShtarkovError": "shtarkov.errors",
+    "SparseLogistic": "shtarkov.families.label_problems",
+    "SparseSVM": "shtarkov.families.label_problems",
     "StratumSpectrum": "shtarkov.complexity.spectrum",
     "compare": "shtarkov.selection.compare",
     "complexity": "shtarkov.complexity.estimate",

@@ -107,6 +107,7 @@ class PenalisedRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         self.report_ = report
         self.coef_ = np.array(report.coef, dtype=np.float64)
         self.intercept_ = float(report.intercept)
+        assert report.sigma is not None  # only labels have none
         self.noise_scale_ = float(report.sigma)
         self.lambda_ = penalty_of(report)
         self.alpha_ = self.lambda_ / data.total_weight
