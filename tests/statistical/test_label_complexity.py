@@ -1,4 +1,4 @@
-"""ln C of labels by path and by bridge against enumeration: oracles, random designs, calibration."""
+"""ln C of labels by path and bridge against enumeration: oracles, random designs, calibration."""
 
 import json
 from pathlib import Path
