@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from shtarkov.errors import SamplingWarning, ShtarkovError
     from shtarkov.estimators.elastic_net import ElasticNetNML
     from shtarkov.estimators.lasso import LassoNML
+    from shtarkov.estimators.sparse_logistic import SparseLogisticNML
+    from shtarkov.estimators.sparse_svm import SparseSVMNML
     from shtarkov.families.label_problems import SparseLogistic, SparseSVM
     from shtarkov.families.problems import ElasticNet, Lasso
     from shtarkov.sampling.chains import Chains
@@ -51,7 +53,9 @@ __all__ = [
     "SelectionReport",
     "ShtarkovError",
     "SparseLogistic",
+    "SparseLogisticNML",
     "SparseSVM",
+    "SparseSVMNML",
     "StratumSpectrum",
     "compare",
     "complexity",
@@ -80,7 +84,9 @@ _MODULE_OF = {
     "SelectionReport": "shtarkov.selection.report",
     "ShtarkovError": "shtarkov.errors",
     "SparseLogistic": "shtarkov.families.label_problems",
+    "SparseLogisticNML": "shtarkov.estimators.sparse_logistic",
     "SparseSVM": "shtarkov.families.label_problems",
+    "SparseSVMNML": "shtarkov.estimators.sparse_svm",
     "StratumSpectrum": "shtarkov.complexity.spectrum",
     "compare": "shtarkov.selection.compare",
     "complexity": "shtarkov.complexity.estimate",
