@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from shtarkov.estimators.group_lasso import GroupLassoNML
     from shtarkov.estimators.lasso import LassoNML
     from shtarkov.estimators.nuclear_norm import NuclearNormNML
+    from shtarkov.estimators.sparse_logistic import SparseLogisticNML
+    from shtarkov.estimators.sparse_svm import SparseSVMNML
     from shtarkov.families.groups import groups_by_prefix
+    from shtarkov.families.label_problems import SparseLogistic, SparseSVM
     from shtarkov.families.matrix_problems import NuclearNorm
     from shtarkov.families.problems import ElasticNet, GroupLasso, Lasso
     from shtarkov.sampling.chains import Chains
+    from shtarkov.sampling.label_chains import LabelChains
     from shtarkov.sampling.sample import sample
     from shtarkov.selection.compare import ComparisonReport, compare
     from shtarkov.selection.report import SelectionReport
@@ -46,6 +50,7 @@ __all__ = [
     "ElasticNetNML",
     "GroupLasso",
     "GroupLassoNML",
+    "LabelChains",
     "Lasso",
     "LassoNML",
     "NormBall",
@@ -55,6 +60,10 @@ __all__ = [
     "SamplingWarning",
     "SelectionReport",
     "ShtarkovError",
+    "SparseLogistic",
+    "SparseLogisticNML",
+    "SparseSVM",
+    "SparseSVMNML",
     "StratumSpectrum",
     "compare",
     "complexity",
@@ -77,6 +86,7 @@ _MODULE_OF = {
     "ElasticNetNML": "shtarkov.estimators.elastic_net",
     "GroupLasso": "shtarkov.families.problems",
     "GroupLassoNML": "shtarkov.estimators.group_lasso",
+    "LabelChains": "shtarkov.sampling.label_chains",
     "Lasso": "shtarkov.families.problems",
     "LassoNML": "shtarkov.estimators.lasso",
     "NormBall": "shtarkov.complexity.region",
@@ -86,6 +96,10 @@ _MODULE_OF = {
     "SamplingWarning": "shtarkov.errors",
     "SelectionReport": "shtarkov.selection.report",
     "ShtarkovError": "shtarkov.errors",
+    "SparseLogistic": "shtarkov.families.label_problems",
+    "SparseLogisticNML": "shtarkov.estimators.sparse_logistic",
+    "SparseSVM": "shtarkov.families.label_problems",
+    "SparseSVMNML": "shtarkov.estimators.sparse_svm",
     "StratumSpectrum": "shtarkov.complexity.spectrum",
     "compare": "shtarkov.selection.compare",
     "complexity": "shtarkov.complexity.estimate",

@@ -8,6 +8,7 @@ neighbouring rungs give the same numbers with no quadrature, and check them. Slo
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from shtarkov.complexity import ladder as rungs_of
 from shtarkov.complexity.bridge import bar_ladder
 from shtarkov.complexity.exact_path import exact_path
 from shtarkov.complexity.integrands import slope_in_lam
+from shtarkov.complexity.label_path import label_penalty_path
 from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.path_result import ComplexityPath
 from shtarkov.complexity.quadrature import (
@@ -36,6 +38,7 @@ from shtarkov.complexity.rung import Rung
 from shtarkov.errors import NotConverged, SamplingWarning
 from shtarkov.families.build import check_lams, check_sigma
 from shtarkov.families.compiled import family_of
+from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.progress import METER_UNITS, Meter, Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
 from shtarkov.types import Floats
@@ -62,7 +65,7 @@ def complexity_path(
 
     Parameters
     ----------
-    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ...
+    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ..., or for labels `SparseSVM`, `SparseLogistic`
     lams : penalties in any order, for half the squared residual plus lam times the norm
     sigma : noise standard deviation; only lam / sigma matters
     std_error : standard error wanted for every ln C, in nats
@@ -76,7 +79,7 @@ def complexity_path(
     exact = exact_path(problem, grid.lams[grid.position], check_sigma(sigma))
     if exact is not None:
         return exact
-    path = penalty_path(
+    path: ComplexityPath = penalty_path(
         problem,
         lams,
         sigma=sigma,
@@ -92,6 +95,7 @@ def complexity_path(
     return path
 
 
+@functools.singledispatch
 def penalty_path(
     problem: Any,
     lams: ArrayLike,
@@ -104,7 +108,7 @@ def penalty_path(
     progress: bool | Progress | None,
     max_draws: int,
 ) -> ComplexityPath:
-    """Do the work of `complexity_path`, and leave its warnings to the caller."""
+    """Do the work of `complexity_path` by problem, and leave its warnings to the caller."""
     grid = check_lams(lams)
     scale = check_sigma(sigma)
     run = _LadderRun(problem, grid.lams / scale, scale, std_error, resolve_seed(seed))
@@ -118,6 +122,10 @@ def penalty_path(
         mean_df=path.mean_df[grid.position],
         covariance=path.covariance[np.ix_(grid.position, grid.position)],
     )
+
+
+penalty_path.register(SparseSVM, label_penalty_path)
+penalty_path.register(SparseLogistic, label_penalty_path)
 
 
 class _LadderRun:

@@ -24,7 +24,8 @@ _SCALARS = tuple(
 _POSTERIOR_EXTRAS = {"active": "feature", "data": "dimension", "mse": None}
 
 
-def _xarray() -> Any:
+def xarray_module() -> Any:
+    """Import xarray, or say how to get it."""
     try:
         import xarray as xr
     except ImportError as error:
@@ -43,7 +44,7 @@ def _dims(name: str, array: Any) -> tuple[str, ...]:
 
 def to_datatree(chains: Chains) -> Any:
     """Put the draws into groups posterior and sample_stats, the settings into constants."""
-    xr = _xarray()
+    xr = xarray_module()
     posterior = {name: getattr(chains, name) for name in QUANTITIES}
     statistics = {name: getattr(chains, name) for name in STATISTICS}
     for name, array in chains.extras.items():
@@ -114,6 +115,6 @@ def save(chains: Chains, path: Path) -> None:
 
 def load(path: Path) -> Chains:
     """Read netCDF into memory."""
-    xr = _xarray()
+    xr = xarray_module()
     with xr.open_datatree(path, engine="h5netcdf") as tree:
         return from_datatree(tree.load())

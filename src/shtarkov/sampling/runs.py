@@ -8,6 +8,7 @@ the one that was never stopped.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -105,6 +106,18 @@ class Plan(NamedTuple):
     n_warmup: int
     chunk_draws: int
     make_run: Callable[[np.random.Generator], Run]
+
+
+def digest(*values: Any) -> str:
+    """Name arrays and plain values by their content."""
+    total = hashlib.sha256()
+    for value in values:
+        if isinstance(value, np.ndarray):
+            total.update(repr((value.shape, value.dtype.str)).encode())
+            total.update(np.ascontiguousarray(value).tobytes())
+        else:
+            total.update(repr(value).encode())
+    return total.hexdigest()[:16]
 
 
 Options = TypeVar("Options")

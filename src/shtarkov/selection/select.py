@@ -8,6 +8,7 @@ coefficients (THEORY 4b).
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any
 
@@ -19,12 +20,14 @@ from shtarkov.compile_notice import compile_notice
 from shtarkov.complexity.ray_chain import empty_model_ln_i
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lams, check_non_negative, check_sigma
+from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.progress import Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
 from shtarkov.selection.candidates import Candidate, empty, free, matched, subset
 from shtarkov.selection.codes import codes_of
 from shtarkov.selection.data_part import DataPart, make_data_part
 from shtarkov.selection.free import FreeChoice, free_code
+from shtarkov.selection.label_select import select_labels
 from shtarkov.selection.lam_grid import penalty_grid
 from shtarkov.selection.matched import MatchedCurve, matched_curve
 from shtarkov.selection.report import SelectionReport
@@ -43,6 +46,7 @@ REFINEMENT = 0.5
 COARSE = 4.0
 
 
+@functools.singledispatch
 def select(
     problem: Any,
     y: ArrayLike,
@@ -63,8 +67,9 @@ def select(
 
     Parameters
     ----------
-    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ... on the design
-    y : (N,) data
+    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ... on the design, or for labels `SparseSVM`,
+        `SparseLogistic`
+    y : (N,) data, or labels of any two values
     lams : penalties to choose from, for half the squared residual plus lam times the norm; by
         default a grid from the smallest penalty with an empty model downwards, extended at need
     sigma : the noise standard deviation, or "unknown"
@@ -103,6 +108,10 @@ def select(
         seed=chosen,
         seconds=time.perf_counter() - began,
     )
+
+
+select.register(SparseSVM, select_labels)
+select.register(SparseLogistic, select_labels)
 
 
 def _known_sigma(sigma: str | float) -> float | None:
