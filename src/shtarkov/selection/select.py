@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from shtarkov.compile_notice import compile_notice
+from shtarkov.complexity.ladder import INTERRUPTED
 from shtarkov.complexity.ray_chain import empty_model_ln_i
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lams, check_non_negative, check_sigma
@@ -26,7 +27,7 @@ from shtarkov.selection.candidates import Candidate, empty, free, matched, subse
 from shtarkov.selection.data_part import DataPart, make_data_part
 from shtarkov.selection.free import FreeChoice, free_code
 from shtarkov.selection.lam_grid import penalty_grid
-from shtarkov.selection.matched import MatchedCurve, matched_curve
+from shtarkov.selection.matched import MatchedCurve, matched_curve, refined_curve
 from shtarkov.selection.report import SelectionReport
 from shtarkov.selection.verdict import assemble
 
@@ -152,20 +153,27 @@ class _Race:
         for refinement in range(MAX_REFINEMENTS + 1):
             accuracy = std_error * REFINEMENT**refinement
             self._sample_matched(accuracy, conservative)
+            if self._interrupted():
+                return
             self._sample_free(accuracy)
-            if not self._open():
+            if self._interrupted() or not self._open():
                 return
 
     def _sample_matched(self, std_error: float, conservative: float) -> None:
-        self.curve = matched_curve(
-            self.data,
-            self.grid,
-            std_error=std_error,
-            extend=self.extend,
-            seed=self.seed,
-            bar=self.bar,
-            **self.options,
-        )
+        if self.curve is not None:
+            self.curve = refined_curve(
+                self.data, self.curve, std_error=std_error, seed=self.seed, **self.options
+            )
+        else:
+            self.curve = matched_curve(
+                self.data,
+                self.grid,
+                std_error=std_error,
+                extend=self.extend,
+                seed=self.seed,
+                bar=self.bar,
+                **self.options,
+            )
         if "matched" in self.wanted:
             self.candidates["matched"] = matched(self.data, self.curve, conservative)
 
@@ -190,6 +198,12 @@ class _Race:
             least = min(item.code.nats for item in self.candidates.values())
             if self.choice.codelength - least > SETTLED * self.choice.std_error:
                 return
+
+    def _interrupted(self) -> bool:
+        """Say whether Ctrl-C has ended the sampling: what is known by then is the answer."""
+        met = () if self.curve is None else self.curve.path.warnings
+        met = met if self.choice is None else (*met, *self.choice.warnings)
+        return INTERRUPTED in met
 
     def _open(self) -> bool:
         """Say whether more draws could change the winner."""
