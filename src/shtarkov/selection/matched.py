@@ -16,9 +16,9 @@ import numpy as np
 
 from shtarkov.complexity import ladder
 from shtarkov.complexity.noise_scale import ScalePath, scale_complexity_path
+from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.path import penalty_path
 from shtarkov.complexity.path_result import ComplexityPath
-from shtarkov.complexity.quadrature import stand_in
 from shtarkov.progress import Progress
 from shtarkov.selection.data_part import DataPart, DataTable
 from shtarkov.selection.lam_grid import extend_grid
@@ -28,7 +28,7 @@ from shtarkov.types import Floats
 # Draws cost more the smaller the penalty, so no more of the curve is sampled than decides.
 CLEARLY_PASSED = 1.0
 PASSED_ERRORS = 4.0
-# A rough ladder of one chain a rung, with this many times the error, looks for the end of the fine one.
+# A rough ladder of one chain a rung, with this many times the error, finds the end of the fine one.
 SCOUT_ERRORS = 10.0
 SCOUT_CHAINS = 1
 # ln I lies within a third of a nat whatever the design: few draws know it well enough.
@@ -45,6 +45,8 @@ POWER_POINTS = 8
 LEAST_POWER = 0.5
 # The grid is extended at most this often.
 MAX_EXTENSIONS = 3
+# The guess of ln C starts where it is this small.
+FAR = 1e-8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,13 +98,11 @@ def statement_nats(n_samples: int) -> float:
     return 0.5 * math.log(max(n_samples, 1))
 
 
-def guessed_ln_c(problem: Any, kappas: Floats) -> Floats:
-    """Guess ln C at descending kappas: orthogonal columns of these lengths, bent to the rank."""
-    X = problem.design.X
-    norms = np.sqrt(np.einsum("ij,ij->j", X, X))
-    logs = np.log(kappas)
-    fine = np.linspace(max(logs[0], math.log(norms.max() * 6.0)), logs[-1], 400)
-    slopes = stand_in(norms[norms > 0.0], X.shape[0], fine)
+def guessed_ln_c(family: Any, kappas: Floats) -> Floats:
+    """Guess ln C at descending kappas by integrating the outline of the family's path."""
+    outline, logs = outline_of(family), np.log(kappas)
+    fine = np.linspace(max(logs[0], math.log(outline.start(FAR))), logs[-1], 400)
+    slopes = outline.mean_df(fine)
     steps = 0.5 * (slopes[1:] + slopes[:-1]) * -np.diff(fine)
     total = np.concatenate([[0.0], np.cumsum(steps)])
     return np.asarray(np.interp(-logs, -fine, total))
@@ -121,7 +121,7 @@ class _Grid(NamedTuple):
 
 
 def _grid(data: DataPart, kappas: Floats) -> _Grid:
-    return _Grid(data.table(kappas), guessed_ln_c(data.problem, kappas))
+    return _Grid(data.table(kappas), guessed_ln_c(data.family, kappas))
 
 
 def matched_curve(
