@@ -1,4 +1,4 @@
-"""Times the choice of a penalty beside scikit-learn's cross-validation of the same data, in one run.
+"""Times the choice of a penalty beside scikit-learn's cross-validation of the same data.
 
 `select` with the noise scale unknown and its defaults (standard error 0.1 nats), one thread,
 compilation apart, beside `LassoCV(cv=5)`; both fit an intercept. Wall times, the least of several
