@@ -61,7 +61,7 @@ $(LOWEST_VENV)/.installed: pyproject.toml constraints/lowest.txt
 # ---- what users and the continuous integration run --------------------------------------------------
 
 demo: $(VENV)/.installed
-	@$(BIN)/python -m shtarkov
+	@$(BIN)/python -m shtarkov select --demo diabetes --path --seed 1 --report shtarkov-report.html
 
 test: lint types tests tests-nojit
 	@echo "all tests passed"

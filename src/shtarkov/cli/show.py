@@ -131,7 +131,7 @@ def _path(report: SelectionReport, curve: CodelengthCurve, shown: Ints) -> RichT
             f"{curve.codelengths[place] - least:.2f}",
             f"{curve.ln_c[place]:.2f}",
             str(curve.n_active[place]),
-            f"{curve.mean_df[place]:.2f}",
+            f"{max(curve.mean_df[place], 0.0):.2f}",
             ", ".join(marks),
             style="bold" if marks else None,
         )

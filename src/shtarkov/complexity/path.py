@@ -45,7 +45,7 @@ from shtarkov.types import Floats
 
 # Parts of the wanted error left to the two deterministic approximations.
 START_SHARE = 0.05
-QUADRATURE_SHARE = 0.1
+QUADRATURE_SHARE = 0.2
 MIN_OVERLAP = 0.03
 
 

@@ -17,19 +17,16 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from shtarkov.compile_notice import compile_notice
-from shtarkov.complexity.ray_chain import empty_model_ln_i
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lams, check_non_negative, check_sigma
 from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.progress import Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
-from shtarkov.selection.candidates import Candidate, empty, free, matched, subset
 from shtarkov.selection.codes import codes_of
 from shtarkov.selection.data_part import DataPart, make_data_part
-from shtarkov.selection.free import FreeChoice, free_code
 from shtarkov.selection.label_select import select_labels
 from shtarkov.selection.lam_grid import penalty_grid
-from shtarkov.selection.matched import MatchedCurve, matched_curve
+from shtarkov.selection.race import Race
 from shtarkov.selection.report import SelectionReport
 from shtarkov.selection.verdict import assemble
 
@@ -38,12 +35,6 @@ CRITERIA = {
     "prediction": ("empty", "matched"),
     "structure": ("empty", "free"),
 }
-# Competitors this close, in standard errors of their difference, are sampled again more finely.
-SETTLED = 2.0
-MAX_REFINEMENTS = 1
-REFINEMENT = 0.5
-# The free code is first looked for with this many times the standard error.
-COARSE = 4.0
 
 
 @functools.singledispatch
@@ -95,7 +86,7 @@ def select(
     wanted = tuple(name for name in CRITERIA[criterion] if name in possible)
     bar = resolve_progress(progress)
     with threadpool_limits(1), compile_notice(), tracked(bar, 1, "codelengths"):
-        race = _Race(data, grid, wanted, lams is None, chosen, bar, options)
+        race = Race(data, grid, wanted, lams is None, chosen, bar, options)
         race.run(std_error, conservative)
     return assemble(
         data,
@@ -130,83 +121,3 @@ def _grid(data: DataPart, lams: ArrayLike | None, n_grid: int) -> Any:
     if data.kappa_max <= 0.0:
         return np.empty(0)
     return penalty_grid(data.kappa_max, data.n_dim, data.problem.design.n_features, n_points=n_grid)
-
-
-class _Race:
-    """The competitors of one selection, refined while the decision between them is open."""
-
-    def __init__(
-        self,
-        data: DataPart,
-        grid: Any,
-        wanted: tuple[str, ...],
-        extend: bool,
-        seed: int,
-        bar: Progress,
-        options: dict[str, Any],
-    ) -> None:
-        self.data, self.grid, self.wanted, self.extend = data, grid, wanted, extend
-        self.seed, self.bar, self.options = seed, bar, options
-        self.curve: MatchedCurve | None = None
-        self.choice: FreeChoice | None = None
-        self.candidates: dict[str, Candidate] = {}
-
-    def run(self, std_error: float, conservative: float) -> None:
-        """Compute the codelengths; spend more draws where the two best are not told apart."""
-        ln_i = 0.0 if self.data.sigma is not None else empty_model_ln_i(self.data.n_dim)
-        self.candidates["empty"] = empty(self.data, ln_i)
-        if self.grid.size == 0:
-            return
-        if "subset" in self.wanted:
-            self.candidates["subset"] = subset(self.data, self.candidates["empty"].code.nats)
-        for refinement in range(MAX_REFINEMENTS + 1):
-            accuracy = std_error * REFINEMENT**refinement
-            self._sample_matched(accuracy, conservative)
-            self._sample_free(accuracy)
-            if not self._open():
-                return
-
-    def _sample_matched(self, std_error: float, conservative: float) -> None:
-        self.curve = matched_curve(
-            self.data,
-            self.grid,
-            std_error=std_error,
-            extend=self.extend,
-            seed=self.seed,
-            bar=self.bar,
-            **self.options,
-        )
-        if "matched" in self.wanted:
-            self.candidates["matched"] = matched(self.data, self.curve, conservative)
-
-    def _sample_free(self, std_error: float) -> None:
-        """Look for the free code coarsely, and finely only if it may win."""
-        if "free" not in self.wanted:
-            return
-        assert self.curve is not None
-        for accuracy in (COARSE * std_error, std_error):
-            self.choice = free_code(
-                self.data,
-                self.curve,
-                std_error=accuracy,
-                seed=self.seed + 2,
-                bar=self.bar,
-                start=self.choice,
-                **self.options,
-            )
-            if self.choice is None:
-                return
-            self.candidates["free"] = free(self.data, self.choice)
-            least = min(item.code.nats for item in self.candidates.values())
-            if self.choice.codelength - least > SETTLED * self.choice.std_error:
-                return
-
-    def _open(self) -> bool:
-        """Say whether more draws could change the winner."""
-        ranked = sorted(self.candidates.values(), key=lambda item: item.code.nats)
-        first = ranked[0].code
-        for other in ranked[1:]:
-            error = float(np.hypot(first.std_error, other.code.std_error))
-            if other.code.nats - first.nats < SETTLED * error:
-                return True
-        return False
