@@ -20,11 +20,12 @@ from shtarkov.complexity.region import Luckiness, NormBall
 from shtarkov.complexity.result import ComplexityResult
 from shtarkov.complexity.spectrum import ENUMERATE_UP_TO, StratumSpectrum, stratum_spectrum
 from shtarkov.errors import InvalidProblem, SamplingWarning
-from shtarkov.families.build import check_lam, check_sigma
+from shtarkov.families.build import check_lam, check_problem, check_sigma
 from shtarkov.families.compiled import family_of
 from shtarkov.families.problems import ElasticNet, Lasso
 from shtarkov.progress import METER_UNITS, InnerProgress, Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
+from shtarkov.settings import check_run
 
 # The error of the bridge is known only afterwards: draws are raised to what it asks for.
 BRIDGE_TRIES = 4
@@ -68,6 +69,7 @@ def complexity(
     >>> complexity(Lasso(np.eye(3)), 1.5)
     ln C = 0.114995 ± 0.000000 nats (closed_form, luckiness)
     """
+    check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     where = _region(tau, region)
     check_lam(lam)
     check_sigma(sigma)
@@ -107,6 +109,7 @@ def _exact(
     problem: Any, lam: float, sigma: float, where: Luckiness | NormBall, method: str
 ) -> ComplexityResult | None:
     """Take the closed form or the enumeration if it applies and is wanted."""
+    check_problem(problem)
     X = problem.design.X
     norms = orthogonal_norms(X) if method in ("auto", "closed_form") else None
     if norms is None and method == "closed_form":

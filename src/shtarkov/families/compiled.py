@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shtarkov.families.build import check_memory, check_sigma
+from shtarkov.families.build import check_memory, check_problem, check_sigma
 from shtarkov.families.lasso import LassoFamily
 from shtarkov.families.problems import ElasticNet, Lasso
 
@@ -19,6 +19,7 @@ GRAM_LIMIT = 5000
 @functools.singledispatch
 def family_of(problem: Any, lam: float, sigma: float = 1.0) -> Any:
     """Return the family of `problem` at `lam`, with data and penalty divided by `sigma`."""
+    check_problem(problem)
     msg = f"{type(problem).__name__} has no compiled family; use shtarkov.Lasso or ElasticNet"
     raise NotImplementedError(msg)
 

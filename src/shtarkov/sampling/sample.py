@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from shtarkov.errors import InvalidProblem
-from shtarkov.families.build import check_lam, check_sigma
+from shtarkov.families.build import check_lam, check_memory, check_sigma
 from shtarkov.families.compiled import family_of
 from shtarkov.families.observables import OBSERVABLES
 from shtarkov.progress import Progress, resolve_progress, tracked
@@ -95,6 +95,7 @@ def sample(
     with threadpool_limits(1):
         family = family_of(problem, check_lam(lam), scale)
         request = _request(family, weight, solver, record, truth, scale, options)
+        _check_room(request, n_chains * n_draws)
         plan = _plan(sampler, request)
         warmup = plan.n_warmup if n_warmup is None else n_warmup
         _check_counts({"n_warmup": warmup}, 0)
@@ -117,6 +118,14 @@ def sample(
                 runs, n_draws, warmup, plan.chunk_draws, n_jobs=n_jobs, bar=bar, checkpoint=kept
             )
     return _assemble(drawn, about, problem.design, family.Xt.shape[1], cut)
+
+
+def _check_room(request: Request, n_draws: int) -> None:
+    """Refuse more draws than memory holds, before the first."""
+    n_features, n_dim = request.family.Xt.shape
+    per_draw = 8 * len(OBSERVABLES) + request.active * n_features + request.data * 8 * n_dim
+    advice = "ask for fewer draws, or record less"
+    check_memory(per_draw * n_draws, f"keeping {n_draws} draws", advice)
 
 
 def _resolve(seed: Any, checkpoint: str | Path | None) -> int:
