@@ -74,7 +74,8 @@ class ElasticNet:
     Parameters
     ----------
     X : (N, D) as for `Lasso`
-    l2_ratio : ``lam2 = l2_ratio * lam``: both weights move together along a path
+    l2_ratio : ``lam2 = l2_ratio * lam``: both weights move together along a path; where the noise
+        scale is unknown, ``lam`` is in units of it here: ``lam2 = l2_ratio * lam / sigma``
     lam2 : a fixed weight of the squares; give exactly one of `l2_ratio` and `lam2`
     fit_intercept, unpenalised, sample_weight : as for `Lasso`
 
