@@ -184,7 +184,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(arguments: list[str] | None) -> int:
     try:
-        code = app(args=arguments, prog_name="shtarkov", standalone_mode=False)
+        given = sys.argv[1:] if arguments is None else arguments
+        code = app(args=given or ["--help"], prog_name="shtarkov", standalone_mode=False)
     except (InvalidProblem, ImportError) as error:
         return _complain(str(error), USAGE)
     except (ShtarkovError, OSError, MemoryError) as error:

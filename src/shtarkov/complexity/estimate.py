@@ -26,6 +26,7 @@ from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.families.problems import Lasso
 from shtarkov.progress import METER_UNITS, InnerProgress, Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
+from shtarkov.settings import check_run
 
 # The error of the bridge is known only afterwards: draws are raised to what it asks for.
 BRIDGE_TRIES = 4
@@ -69,6 +70,7 @@ def complexity(
     >>> complexity(Lasso(np.eye(3)), 1.5)
     ln C = 0.114995 ± 0.000000 nats (closed_form, luckiness)
     """
+    check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     where = _region(tau, region)
     check_lam(lam)
     check_sigma(sigma)

@@ -41,6 +41,7 @@ from shtarkov.families.compiled import family_of
 from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.progress import METER_UNITS, Meter, Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
+from shtarkov.settings import check_run
 from shtarkov.types import Floats
 
 # Parts of the wanted error left to the two deterministic approximations.
@@ -109,6 +110,7 @@ def penalty_path(
     max_draws: int,
 ) -> ComplexityPath:
     """Do the work of `complexity_path` by problem, and leave its warnings to the caller."""
+    check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     grid = check_lams(lams)
     scale = check_sigma(sigma)
     run = _LadderRun(problem, grid.lams / scale, scale, std_error, resolve_seed(seed))
@@ -251,7 +253,8 @@ class _LadderRun:
         start = node_ln_c[0]
         path_error = np.sqrt(integral_weights(nodes, nodes) ** 2 @ variances)
         bridge, bridge_error = start + steps.ln_ratio, steps.std_error
-        spread = np.hypot(path_error, bridge_error)
+        # The quadrature is resolved to its share of the error wanted, the bridge needs none.
+        spread = np.hypot(np.hypot(path_error, bridge_error), QUADRATURE_SHARE * self.wanted)
         gap = np.abs(bridge - node_ln_c) / np.where(spread > 0.0, spread, np.inf)
         overlaps = min(step.overlap for step in steps.steps)
         if gap.max() > rungs_of.ALARM and overlaps > MIN_OVERLAP:

@@ -13,8 +13,8 @@ import numpy as np
 
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import (
-    LARGEST_SCALE,
-    SMALLEST_SCALE,
+    LARGEST_PENALTY,
+    SMALLEST_PENALTY,
     check_column_scale,
     check_finite_block,
     check_non_negative,
@@ -171,7 +171,7 @@ def check_eta(eta: Any) -> Eta:
             raise InvalidProblem(msg)
         return "unknown"
     number = check_non_negative(eta, "eta")
-    if not SMALLEST_SCALE <= number <= LARGEST_SCALE:
+    if not SMALLEST_PENALTY <= number <= LARGEST_PENALTY:
         msg = f'eta must be a positive number or "unknown"; got {eta!r}'
         raise InvalidProblem(msg)
     return number

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from shtarkov.errors import InvalidProblem
-from shtarkov.families.build import check_lam, check_sigma
+from shtarkov.families.build import check_lam, check_memory, check_sigma
 from shtarkov.families.compiled import family_of
 from shtarkov.families.facts import facts_of
 from shtarkov.families.label_problems import SparseLogistic, SparseSVM
@@ -131,6 +131,7 @@ def draw_chains(
     with threadpool_limits(1):
         family = family_of(problem, check_lam(lam), scale)
         request = _request(family, weight, solver, record, truth, scale, options)
+        _check_room(request, n_chains * n_draws)
         plan = _plan(sampler, request)
         warmup = plan.n_warmup if n_warmup is None else n_warmup
         _check_counts({"n_warmup": warmup}, 0)
@@ -157,6 +158,15 @@ def draw_chains(
 
 draw_chains.register(SparseSVM, sample_labels)
 draw_chains.register(SparseLogistic, sample_labels)
+
+
+def _check_room(request: Request, n_draws: int) -> None:
+    """Refuse more draws than memory holds, before the first."""
+    sizes = facts_of(request.family)
+    extras = request.active * sizes.n_recorded + request.data * 8 * sizes.n_dim
+    per_draw = 8 * len(OBSERVABLES) + extras
+    advice = "ask for fewer draws, or record less"
+    check_memory(per_draw * n_draws, f"keeping {n_draws} draws", advice)
 
 
 def _luckiness_weight(lam: float, tau: float | None) -> float:

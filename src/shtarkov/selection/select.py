@@ -25,10 +25,12 @@ from shtarkov.seeds import resolve_seed
 from shtarkov.selection.codes import codes_of
 from shtarkov.selection.data_part import DataPart, make_data_part
 from shtarkov.selection.label_select import select_labels
-from shtarkov.selection.lam_grid import penalty_grid
+from shtarkov.selection.lam_grid import FLOOR_RATIO, penalty_grid
 from shtarkov.selection.race import Race
 from shtarkov.selection.report import SelectionReport
 from shtarkov.selection.verdict import assemble
+from shtarkov.settings import check_run
+from shtarkov.types import Floats
 
 CRITERIA = {
     "auto": ("empty", "matched", "free", "subset"),
@@ -77,6 +79,7 @@ def select(
         msg = f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}"
         raise InvalidProblem(msg)
     scale = _known_sigma(sigma)
+    check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     check_non_negative(conservative, "conservative")
     chosen = resolve_seed(seed)
     data = make_data_part(problem, y, scale)
@@ -117,7 +120,19 @@ def _known_sigma(sigma: str | float) -> float | None:
 def _grid(data: DataPart, lams: ArrayLike | None, n_grid: int) -> Any:
     """Give the kappas to try, descending; empty when no column can enter."""
     if lams is not None:
-        return data.kappas_of(check_lams(lams).lams)
+        return data.kappas_of(_within_reach(check_lams(lams).lams, data))
     if data.kappa_max <= 0.0:
         return np.empty(0)
     return penalty_grid(data.kappa_max, data.n_dim, data.problem.design.n_features, n_points=n_grid)
+
+
+def _within_reach(lams: Floats, data: DataPart) -> Floats:
+    """Refuse penalties so small that sampling there is beyond double precision."""
+    entry = data.kappa_max * data.empty_sigma
+    if lams[-1] < FLOOR_RATIO * entry:
+        msg = (
+            f"lams goes down to {lams[-1]:.3g}; the first column enters at {entry:.3g}, and below "
+            f"{FLOOR_RATIO:g} of that nothing is left to choose: drop the smaller penalties"
+        )
+        raise InvalidProblem(msg)
+    return lams
