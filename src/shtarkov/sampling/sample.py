@@ -34,6 +34,7 @@ RECORDABLE = ("active", "data")
 SOLVERS = ("auto", "schur", "qr", "dense")
 # Modules with a function `plan(request)`, imported when asked for: each brings its own kernels.
 SAMPLERS = {
+    "coarea": "shtarkov.sampling.coarea",
     "hmc": "shtarkov.sampling.hmc_run",
     "level_set": "shtarkov.sampling.level_set",
     "ppmh": "shtarkov.sampling.ppmh_run",
