@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ SAMPLERS = {
     "hmc": "shtarkov.sampling.hmc_run",
     "level_set": "shtarkov.sampling.level_set",
     "ppmh": "shtarkov.sampling.ppmh_run",
+    "tempering": "shtarkov.sampling.tempering_run",
 }
 
 
@@ -117,7 +119,8 @@ def sample(
             drawn, cut = collect(
                 runs, n_draws, warmup, plan.chunk_draws, n_jobs=n_jobs, bar=bar, checkpoint=kept
             )
-    return _assemble(drawn, about, problem.design, family.Xt.shape[1], cut)
+    chains = _assemble(drawn, about, problem.design, family.Xt.shape[1], cut)
+    return chains if plan.ladder is None else replace(chains, ladder=scale * plan.ladder)
 
 
 def _resolve(seed: Any, checkpoint: str | Path | None) -> int:
