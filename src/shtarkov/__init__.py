@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shtarkov.complexity.region import NormBall
     from shtarkov.complexity.result import ComplexityResult
     from shtarkov.complexity.spectrum import StratumSpectrum, stratum_spectrum
+    from shtarkov.complexity.tempered import LadderComplexity, ladder_complexity
     from shtarkov.errors import SamplingWarning, ShtarkovError
     from shtarkov.estimators.elastic_net import ElasticNetNML
     from shtarkov.estimators.lasso import LassoNML
@@ -40,6 +41,7 @@ __all__ = [
     "ComplexityResult",
     "ElasticNet",
     "ElasticNetNML",
+    "LadderComplexity",
     "Lasso",
     "LassoNML",
     "NormBall",
@@ -51,6 +53,7 @@ __all__ = [
     "compare",
     "complexity",
     "complexity_path",
+    "ladder_complexity",
     "level_set_mass",
     "sample",
     "scale_complexity",
@@ -66,6 +69,7 @@ _MODULE_OF = {
     "ComplexityResult": "shtarkov.complexity.result",
     "ElasticNet": "shtarkov.families.problems",
     "ElasticNetNML": "shtarkov.estimators.elastic_net",
+    "LadderComplexity": "shtarkov.complexity.tempered",
     "Lasso": "shtarkov.families.problems",
     "LassoNML": "shtarkov.estimators.lasso",
     "NormBall": "shtarkov.complexity.region",
@@ -77,6 +81,7 @@ _MODULE_OF = {
     "compare": "shtarkov.selection.compare",
     "complexity": "shtarkov.complexity.estimate",
     "complexity_path": "shtarkov.complexity.path",
+    "ladder_complexity": "shtarkov.complexity.tempered",
     "level_set_mass": "shtarkov.complexity.level_set_mass",
     "sample": "shtarkov.sampling.sample",
     "scale_complexity": "shtarkov.complexity.noise_scale",

@@ -216,8 +216,6 @@ def plan(request: Request) -> Plan:
 
     def make_run(rng: np.random.Generator) -> PpmhRun:
         adapt = options.step is None
-        return PpmhRun(
-            request, proposal, rng, thin=options.thin, adapt=adapt, loop=CoareaLoop()
-        )
+        return PpmhRun(request, proposal, rng, thin=options.thin, adapt=adapt, loop=CoareaLoop())
 
     return Plan(N_WARMUP, CHUNK_DRAWS, make_run)

@@ -5,8 +5,8 @@ Rung i has density exp(-E_i(y)), E_i half the squared residual plus the penalty 
 norm weighted by tau_i, sigma = 1. Neighbours exchange data vectors with probability
 min(1, exp(-[E_i(y_j) + E_j(y_i) - E_i(y_i) - E_j(y_j)])), the pairs (0, 1), (2, 3), ... at even
 draws and (1, 2), (3, 4), ... at odd ones: without a random choice of pairs a replica keeps its
-direction while swaps are accepted (Okabe et al. 2001; Syed et al. 2022). E_j(y_i) is the exact solve
-at lam_j started from the solution at lam_i; where only tau differs it needs none.
+direction while swaps are accepted (Okabe et al. 2001; Syed et al. 2022). E_j(y_i) is the exact
+solve at lam_j started from the solution at lam_i; where only tau differs it needs none.
 
 A chunk starts with every rung solved afresh from its data vector, so that a run can be resumed;
 room for active columns grows inside the loop.
