@@ -23,8 +23,7 @@ from shtarkov import Lasso
 from shtarkov.errors import NotConverged, ShtarkovError
 from shtarkov.families.compiled import family_of
 from shtarkov.families.observables import OBSERVABLES, K
-from shtarkov.sampling.chain import Chain
-from shtarkov.sampling.ppmh_run import PpmhOptions, PpmhRun, make_proposal
+from shtarkov.sampling.ppmh_run import PpmhOptions, PpmhRun, first_point, make_proposal
 from shtarkov.sampling.runs import Chunk, Request, joined
 from shtarkov.seeds import rng_for
 from shtarkov.types import Status
@@ -42,14 +41,15 @@ def design(n: int, n_features: int) -> Any:
     return np.random.default_rng(SEED).standard_normal((n, n_features)) / np.sqrt(n)
 
 
-def make_run(X: Any, lam: float, solver: str, *, step: float | None, record: bool) -> PpmhRun:
+def make_run(
+    X: Any, lam: float, solver: str, *, step: float | None, record: bool, start: str = "normal"
+) -> PpmhRun:
     family = family_of(Lasso(X), lam)
     request = Request(
         family=family, weight=lam, solver=solver, active=record, data=record, sigma=1.0, options={}
     )
-    options = PpmhOptions(step=step)
-    proposal = make_proposal(family, solver, options)
-    return PpmhRun(request, proposal, rng_for(SEED, 0, 0), adapt=step is None)
+    proposal, rng = make_proposal(family, solver, PpmhOptions(step=step)), rng_for(SEED, 0, 0)
+    return PpmhRun(request, proposal, rng, first_point(request, start, rng), adapt=step is None)
 
 
 def timed_chunks(run: PpmhRun, n_chunks: int, n_steps: int) -> tuple[Chunk, float]:
@@ -79,10 +79,8 @@ def steps() -> None:
     print("|" + 8 * "---:|")
     for n, n_features, lam in STEPS:
         X = design(n, n_features)
-        run = make_run(X, lam, "schur", step=None, record=False)
-        chain = Chain(run.family, lam, rng_for(SEED, 0, 1))
-        chain.warm_up(300)  # a start of the right law: PPMH itself takes long to find its mean k
-        run.restore({**run.snapshot(), "y": chain.state.y})
+        # A start of the right law: PPMH itself takes long to find its mean k.
+        run = make_run(X, lam, "schur", step=None, record=False, start="target")
         run.warm_up(4000)
         chunk, seconds = timed_chunks(run, 12, 2000)
         product, (paper, _) = product_seconds(X), PAPER[n_features]

@@ -17,7 +17,9 @@ MAX_KERNEL = 40
 
 # "path": "reason", or "path::function": "reason"
 LONG_FILES: dict[str, str] = {}
-LONG_FUNCTIONS: dict[str, str] = {}
+LONG_FUNCTIONS: dict[str, str] = {
+    "src/shtarkov/sampling/sample.py::sample": "two thirds are one documented line per argument",
+}
 
 
 @pytest.mark.parametrize("path", python_files(), ids=relative)

@@ -33,8 +33,9 @@ def test_the_shortest_code_is_kept_and_is_scikit_learns_solution(twins):
     lengths = [report.codelength for report in model.comparison_.reports.values()]
     assert model.report_.codelength == min(lengths)
     assert len({report.seed for report in model.comparison_.reports.values()}) == 1
-    ratio = model.l2_ratio_
-    expected = ElasticNet(model.alpha_ * (1 + ratio), l1_ratio=1 / (1 + ratio), tol=1e-10)
+    assert model.lambda2_ == pytest.approx(model.l2_ratio_ * model.lambda_ / model.noise_scale_)
+    total = model.alpha_ + model.alpha2_
+    expected = ElasticNet(total, l1_ratio=model.alpha_ / total, tol=1e-10, max_iter=100_000)
     expected.fit(X, y)
     np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-5)
     assert model.intercept_ == pytest.approx(expected.intercept_, abs=1e-5)
@@ -43,9 +44,11 @@ def test_the_shortest_code_is_kept_and_is_scikit_learns_solution(twins):
 def test_the_automatic_ratios_do_not_depend_on_units(twins):
     X, y = twins
     plain = ElasticNetNML(**QUICK).fit(X, y)
-    scaled = ElasticNetNML(**QUICK).fit(1e3 * X, 1e-2 * y)
-    np.testing.assert_allclose(scaled.l2_ratios_, 1e5 * plain.l2_ratios_, rtol=1e-9)
-    np.testing.assert_allclose(scaled.predict(1e3 * X), 1e-2 * plain.predict(X), rtol=1e-6)
+    # Powers of two repeat every rounding, and with it every draw.
+    up, down = 2.0**10, 2.0**-7
+    scaled = ElasticNetNML(**QUICK).fit(up * X, down * y)
+    np.testing.assert_allclose(scaled.l2_ratios_, up * plain.l2_ratios_, rtol=1e-9)
+    np.testing.assert_allclose(scaled.predict(up * X), down * plain.predict(X), rtol=1e-6)
 
 
 def test_given_ratios_are_sorted_and_checked(twins):

@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from shtarkov.complexity.closed_form import elastic_net_ln_c, orthogonal_norms
-from shtarkov.complexity.enumeration import enumerate_strata
+from shtarkov.complexity.exact import exact_ln_c, from_spectrum, refuse_ball
 from shtarkov.complexity.ladder import TOLERATED
 from shtarkov.complexity.luckiness import luckiness_ladder
 from shtarkov.complexity.path import penalty_path
 from shtarkov.complexity.path_result import ComplexityPath
 from shtarkov.complexity.region import Luckiness, NormBall
 from shtarkov.complexity.result import ComplexityResult
-from shtarkov.complexity.spectrum import ENUMERATE_UP_TO, StratumSpectrum, stratum_spectrum
+from shtarkov.complexity.spectrum import stratum_spectrum
 from shtarkov.errors import InvalidProblem, SamplingWarning
 from shtarkov.families.build import check_lam, check_sigma
 from shtarkov.families.compiled import family_of
-from shtarkov.families.problems import ElasticNet, Lasso
+from shtarkov.families.problems import Lasso
 from shtarkov.progress import METER_UNITS, InnerProgress, Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
 
@@ -50,10 +49,10 @@ def complexity(
 
     Parameters
     ----------
-    problem : `Lasso` or `ElasticNet`
+    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ...
     lam : the penalty, for half the squared residual plus lam times the norm
     sigma : noise standard deviation
-    tau : luckiness weight exp(-tau |beta|_1 / sigma^2); None means tau = lam
+    tau : luckiness weight exp(-tau norm / sigma^2); None means tau = lam
     region : None for the luckiness integral, `NormBall(R)` for the restricted one (Lasso)
     method : "closed_form" (orthogonal columns), "enumerate" (up to a dozen columns), "path"
         (derivative identity), "bridge" (Bennett ratios; matched luckiness only) or "auto", which
@@ -74,7 +73,7 @@ def complexity(
     if method not in METHODS:
         msg = f"method must be one of {', '.join(METHODS)}; got {method!r}"
         raise InvalidProblem(msg)
-    exact = _exact(problem, lam, sigma, where, method)
+    exact = exact_ln_c(problem, lam, sigma, where, method)
     if exact is not None:
         return exact
     run = functools.partial(
@@ -103,62 +102,6 @@ def _region(tau: float | None, region: Any) -> Luckiness | NormBall:
     return region
 
 
-def _exact(
-    problem: Any, lam: float, sigma: float, where: Luckiness | NormBall, method: str
-) -> ComplexityResult | None:
-    """Take the closed form or the enumeration if it applies and is wanted."""
-    X = problem.design.X
-    norms = orthogonal_norms(X) if method in ("auto", "closed_form") else None
-    if norms is None and method == "closed_form":
-        raise InvalidProblem("closed_form needs orthogonal columns; use method='auto'")
-    small = method == "enumerate" or (method == "auto" and X.shape[1] <= ENUMERATE_UP_TO)
-    if norms is None and not small:
-        return None
-    if isinstance(problem, Lasso):
-        chosen = "closed_form" if norms is not None else "enumerate"
-        spectrum = stratum_spectrum(problem, lam, sigma=sigma, method=chosen)
-        return _from_spectrum(spectrum, where)
-    _refuse_ball(where)
-    lam_l1, lam_l2 = problem.penalties(lam)
-    tau = where.tau if isinstance(where, Luckiness) else None
-    if norms is not None:
-        value = elastic_net_ln_c(norms, lam_l1, lam_l2, tau, sigma)
-        return ComplexityResult(value, 0.0, "closed_form", where)
-    if lam_l2 == 0.0:
-        table = enumerate_strata(X, lam_l1, sigma)
-    else:
-        table = enumerate_strata(X, lam_l1, sigma, lam_l2, tau=tau)
-    value, error = table.ln_c(lam_l1 if tau is None else tau)
-    return ComplexityResult(value, error, "enumerate", where)
-
-
-def _refuse_ball(where: Luckiness | NormBall) -> None:
-    if isinstance(where, NormBall):
-        msg = "the restricted integral is available for Lasso; use region=None for ElasticNet"
-        raise InvalidProblem(msg)
-
-
-def _from_spectrum(spectrum: StratumSpectrum, where: Luckiness | NormBall) -> ComplexityResult:
-    """Read one functional off the spectrum."""
-    if isinstance(where, NormBall):
-        value, error = spectrum.ln_c_restricted(where.radius)
-    else:
-        value, error = spectrum.ln_c(spectrum.lam if where.tau is None else where.tau)
-    method = "path" if spectrum.method == "sampled" else spectrum.method
-    return ComplexityResult(
-        value,
-        error,
-        method,
-        where,
-        spectrum.n_draws,
-        spectrum.ess,
-        spectrum.rank_rhat,
-        spectrum.failures,
-        spectrum.seed,
-        spectrum.warnings,
-    )
-
-
 def _sampled(
     problem: Any, lam: float, sigma: float, where: Luckiness | NormBall, method: str, **options: Any
 ) -> ComplexityResult:
@@ -170,12 +113,12 @@ def _sampled(
         raise InvalidProblem("the bridge serves tau = lam; use method='path' for other weights")
     if isinstance(where, Luckiness):
         return _at_weight(problem, lam, sigma, where, **options)
-    if isinstance(problem, ElasticNet):
-        _refuse_ball(where)
+    if not isinstance(problem, Lasso):
+        refuse_ball(problem, where)
     spectrum = stratum_spectrum(
         problem, lam, sigma=sigma, tau_min=lam, radius=where.radius, method="sampled", **options
     )
-    return _from_spectrum(spectrum, where)
+    return from_spectrum(spectrum, where)
 
 
 def _at_matched_weight(

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from shtarkov.families.lasso import ridge_weight
 from shtarkov.families.observables import (
     DF,
     FIT_RESIDUAL,
@@ -41,7 +40,7 @@ def slope_in_tau(chain: Chain) -> tuple[Floats, Floats]:
     """Give minus the derivative of ln C in ln tau at fixed lam, and its zero-mean controls."""
     weighted_norm = chain.weight * chain.column(NORM)
     controls = [virial(chain)]
-    if ridge_weight(chain.family) == 0.0:
+    if chain.facts.norm_counts_active:
         controls.append(weighted_norm - chain.column(K))
     return weighted_norm, np.stack(controls)
 

@@ -24,9 +24,9 @@ from shtarkov.types import Floats
 logger = logging.getLogger(__name__)
 
 # Draws per chain before any error is looked at: autocorrelation times are two or three moves.
-PILOT = 20
+PILOT = 40
 LONGEST_PILOT = 100
-WARM_UP = 20
+WARM_UP = 25
 MAX_ROUNDS = 12
 # An error this much over the wanted one is not worth another round, nor a warning.
 TOLERATED = 1.05
@@ -115,13 +115,9 @@ def next_draws(rungs: Sequence[Rung], weights: Floats, wanted: float) -> list[in
 
 
 def _expected_draws(rungs: Sequence[Rung], weights: Floats, wanted: float) -> Floats:
-    """Guess each rung's draws from its expected count, as if each bore an equal share.
-
-    A count has about its mean for variance. The control variates take most of that away and the
-    chain's memory gives some back: half is a first guess, corrected after the pilot.
-    """
+    """Guess each rung's draws from its expected count, as if each bore an equal share."""
     worst = np.abs(weights).max(axis=0)
-    spread = worst * np.sqrt(0.5 * np.array([rung.expected for rung in rungs]))
+    spread = worst * np.sqrt(2.0 * np.array([rung.expected for rung in rungs]))
     return np.asarray(spread * np.sum(spread) / wanted**2)
 
 

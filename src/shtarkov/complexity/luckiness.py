@@ -1,6 +1,6 @@
 """ln C(lam, tau) along the luckiness weight at one penalty (THEORY 4b).
 
--d ln C / d ln tau = tau E|beta|_1 under q ~ exp(-half |r|^2 - tau |beta|_1); E[k] for the Lasso.
+-d ln C / d ln tau = tau E[norm] under q ~ exp(-half |r|^2 - tau norm); E[k] for the Lasso.
 A ladder of tau at Chebyshev nodes in ln tau is sampled as the penalty path is, with control
 variates, and integrated away from tau = lam, where the matched path supplies ln C.
 Slow twins: `closed_form.lasso_ln_c` and `enumeration`.
@@ -9,7 +9,6 @@ Slow twins: `closed_form.lasso_ln_c` and `enumeration`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from shtarkov.complexity import ladder
 from shtarkov.complexity.integrands import slope_in_tau
+from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.quadrature import (
     NODE_COUNTS,
     chebyshev_nodes,
@@ -71,16 +71,6 @@ def _functionals(nodes: Floats, log_taus: Floats, log_origin: float) -> Floats:
     return np.asarray(integral_weights(nodes, log_taus) - origin)
 
 
-def expected_active(column_norms: Floats, n: int, kappa: float, taus: Floats) -> Floats:
-    """Guess E[k] at weight tau: orthogonal columns of these lengths, bent to saturate at n."""
-    c = kappa / column_norms
-    density = np.exp(-0.5 * c * c) / math.sqrt(2.0 * math.pi)
-    inside = np.vectorize(math.erf)(c / math.sqrt(2.0))
-    outside = 2.0 * density * column_norms / taus[:, None]
-    active = (outside / (outside + inside)).sum(axis=1)
-    return np.asarray(n * -np.expm1(-active / n))
-
-
 def luckiness_ladder(
     family: Any,
     low: float,
@@ -104,7 +94,10 @@ def luckiness_ladder(
     """
     kappa = float(family.lam)
     ends = math.log(min(low, kappa)), math.log(max(high, kappa))
-    guess, meter = _guess(family), Meter(bar)
+    outline, meter = outline_of(family), Meter(bar)
+
+    def guess(log_taus: Floats) -> Floats:
+        return outline.mean_norm(kappa, np.exp(log_taus))
 
     def sampled(count: int) -> tuple[Floats, list[Rung], str]:
         nodes = chebyshev_nodes(*ends, count)
@@ -131,14 +124,6 @@ def luckiness_ladder(
         count = NODE_COUNTS[NODE_COUNTS.index(count) + 1]
         nodes, rungs, stopped = sampled(count)
     return _ladder(kappa, nodes, rungs, stopped)
-
-
-def _guess(family: Any) -> Callable[[Floats], Floats]:
-    """Give the stand-in for E[k] as a function of ln tau."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", family.Xt, family.Xt))
-    lengths = lengths[lengths > 0.0]
-    n, kappa = family.Xt.shape[1], float(family.lam)
-    return lambda log_taus: expected_active(lengths, n, kappa, np.exp(log_taus))
 
 
 def _unresolved(nodes: Floats, rungs: list[Rung]) -> float:

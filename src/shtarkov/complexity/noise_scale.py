@@ -32,12 +32,8 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from shtarkov.complexity import ladder
-from shtarkov.complexity.quadrature import (
-    chebyshev_nodes,
-    interpolation_weights,
-    stand_in,
-    start_of_path,
-)
+from shtarkov.complexity.outline import outline_of
+from shtarkov.complexity.quadrature import chebyshev_nodes, interpolation_weights
 from shtarkov.complexity.ray_chain import RayChain, empty_model_ln_i, relative_height
 from shtarkov.complexity.result import ComplexityResult
 from shtarkov.complexity.rung import FEW_EVENTS, Rung
@@ -102,7 +98,8 @@ def scale_complexity(
 
     Parameters
     ----------
-    problem : `Lasso` or `ElasticNet` (whose l2_ratio is then in units of the noise)
+    problem : `Lasso`, `ElasticNet` (whose l2_ratio is then in units of the noise),
+        `GroupLasso`, ...
     kappa : lam / sigma
     std_error : standard error wanted
     n_chains, n_jobs, seed, progress, max_draws : as for `complexity_path`
@@ -171,12 +168,12 @@ class _ScaleRun:
         self.kappas, self.wanted, self.seed = kappas, std_error, seed
         self.n_chains, self.max_draws = n_chains, max_draws
         self.rungs: dict[int, Rung] = {}
-        norms = np.sqrt(np.einsum("ij,ij->i", self.family.Xt, self.family.Xt))
-        self.norms = norms[norms > 0.0]
+        self.outline = outline_of(self.family)
 
     def estimate(self, n_jobs: int | None, bar: Progress, position: Any) -> ScalePath:
         """Sample the nodes, refining the rule until the polynomial stops changing."""
-        start = start_of_path(self.norms, START_SHARE * self.wanted) if self.norms.size else 0.0
+        is_empty = self.outline.is_empty
+        start = 0.0 if is_empty else self.outline.start(START_SHARE * self.wanted)
         inside = self.kappas < start
         targets = np.log(self.kappas[inside])
         if not targets.size:
@@ -215,7 +212,7 @@ class _ScaleRun:
     def _rungs(self, nodes: Floats) -> list[Rung]:
         """Give the rungs at the nodes; a node's chains start the first time it is asked for."""
         spacing = (RULES[-1] - 1) // max(nodes.size - 1, 1)
-        expected = stand_in(self.norms, self.family.Xt.shape[1], nodes) if nodes.size else nodes
+        expected = self.outline.mean_df(nodes) if nodes.size else nodes
         for index, (kappa, count) in enumerate(zip(np.exp(nodes), expected, strict=True)):
             address = index * spacing
             if address in self.rungs:

@@ -21,16 +21,14 @@ from threadpoolctl import threadpool_limits
 from shtarkov.complexity import ladder as rungs_of
 from shtarkov.complexity.bridge import bar_ladder
 from shtarkov.complexity.integrands import slope_in_lam
+from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.path_result import ComplexityPath
 from shtarkov.complexity.quadrature import (
     NODE_COUNTS,
     chebyshev_nodes,
-    first_order,
     integral_weights,
     interpolation_weights,
     smallest_rule,
-    stand_in,
-    start_of_path,
     unresolved_part,
 )
 from shtarkov.complexity.rung import Rung
@@ -63,7 +61,7 @@ def complexity_path(
 
     Parameters
     ----------
-    problem : `Lasso` or `ElasticNet`
+    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ...
     lams : penalties in any order, for half the squared residual plus lam times the norm
     sigma : noise standard deviation; only lam / sigma matters
     std_error : standard error wanted for every ln C, in nats
@@ -125,25 +123,21 @@ class _LadderRun:
     ) -> None:
         self.family = family_of(problem, 1.0, sigma)
         self.kappas, self.sigma, self.wanted, self.seed = kappas, sigma, std_error, seed
-        norms = np.sqrt(np.einsum("ij,ij->i", self.family.Xt, self.family.Xt))
-        self.norms = norms[norms > 0.0]
+        self.outline = outline_of(self.family)
         self.targets = np.log(kappas)
 
     def estimate(self, meter: Meter, **options: Any) -> ComplexityPath:
         """Sample the ladder and integrate it; refine it while the integrand is not resolved."""
-        if self.norms.size == 0:  # no column can enter
+        if self.outline.is_empty:  # no column can enter
             return self._result([], np.zeros(0), np.zeros(self.kappas.size), ())
-        start = start_of_path(self.norms, START_SHARE * self.wanted)
+        start = self.outline.start(START_SHARE * self.wanted)
         low = float(self.targets.min())
         if low >= math.log(start):
-            values = np.array([first_order(self.norms, kappa) for kappa in self.kappas])
+            values = np.array([self.outline.first_order(kappa) for kappa in self.kappas])
             return self._result([], np.zeros(0), values, ())
         high, inside = math.log(start), np.minimum(self.targets, math.log(start))
-        tail = np.array([first_order(self.norms, max(kappa, start)) for kappa in self.kappas])
-        n, tolerance = self.family.Xt.shape[1], QUADRATURE_SHARE * self.wanted
-        count = smallest_rule(
-            lambda log_lams: stand_in(self.norms, n, log_lams), low, high, tolerance
-        )
+        tail = np.array([self.outline.first_order(max(kappa, start)) for kappa in self.kappas])
+        count = smallest_rule(self.outline.mean_df, low, high, QUADRATURE_SHARE * self.wanted)
         while True:
             nodes = chebyshev_nodes(low, high, count)
             rungs, stopped = self._sample(nodes, inside, meter, **options)
@@ -169,7 +163,7 @@ class _LadderRun:
             seed=self.seed,
             n_chains=n_chains,
             probe=True,
-            expected=stand_in(self.norms, self.family.Xt.shape[1], nodes),
+            expected=self.outline.mean_df(nodes),
         )
         stopped = rungs_of.sample_until(
             rungs,

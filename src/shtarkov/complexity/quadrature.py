@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.optimize import brentq
-from scipy.special import erfc
+from scipy.special import erf, erfc
 
 from shtarkov.types import Floats
 
@@ -86,11 +86,14 @@ def first_order(column_norms: Floats, lam: float) -> float:
 def start_of_path(column_norms: Floats, negligible: float) -> float:
     """Find the penalty at which the first-order term has fallen to `negligible`."""
     scale = float(column_norms.max())
+    return where_it_falls(lambda lam: first_order(column_norms, lam), scale, negligible)
+
+
+def where_it_falls(value: Callable[[float], float], scale: float, negligible: float) -> float:
+    """Find the penalty, at most 40 times `scale`, at which a decreasing value is `negligible`."""
 
     def excess(log_lam: float) -> float:
-        return math.log(max(first_order(column_norms, math.exp(log_lam)), 1e-300)) - math.log(
-            negligible
-        )
+        return math.log(max(value(math.exp(log_lam)), 1e-300)) - math.log(negligible)
 
     low, high = math.log(scale) - 40.0, math.log(scale) + math.log(40.0)
     return math.exp(brentq(excess, low, high, xtol=1e-6))
@@ -105,6 +108,16 @@ def stand_in(column_norms: Floats, n: int, log_lams: Floats) -> Floats:
     c = np.exp(log_lams)[:, None] / norms[None, :]
     outside = 2.0 * np.exp(-0.5 * c * c) / (_ROOT_2PI * c)
     active = (outside / (outside + 1.0 - erfc(c / _ROOT_2))).mean(axis=1) * column_norms.size
+    return np.asarray(n * -np.expm1(-active / n))
+
+
+def expected_active(column_norms: Floats, n: int, kappa: float, taus: Floats) -> Floats:
+    """Guess E[k] at weight tau: orthogonal columns of these lengths, bent to saturate at n."""
+    c = kappa / column_norms
+    density = np.exp(-0.5 * c * c) / _ROOT_2PI
+    inside = erf(c / _ROOT_2)
+    outside = 2.0 * density * column_norms / taus[:, None]
+    active = (outside / (outside + inside)).sum(axis=1)
     return np.asarray(n * -np.expm1(-active / n))
 
 

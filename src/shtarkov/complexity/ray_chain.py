@@ -1,19 +1,21 @@
 """A chain under q_1 at one kappa, and the height of the ray through each of its draws.
 
-The height is what `complexity.noise_scale` averages; `complexity.rays` computes it.
+The height is what `complexity.noise_scale` averages. `complexity.rays` computes it exactly for the
+Lasso, segment by segment; `complexity.solved_rays` for every other family, solve by solve.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
-from shtarkov.complexity.rays import log_heights
+from shtarkov.complexity import rays, solved_rays
 from shtarkov.errors import raise_for_status
 from shtarkov.families import protocol
-from shtarkov.families.lasso import ridge_weight
+from shtarkov.families.lasso import LassoFamily, ridge_weight
 from shtarkov.families.observables import DF, FIT_RESIDUAL, RESIDUAL_SQ
 from shtarkov.sampling.chain import Chain
 from shtarkov.types import Floats, Status
@@ -30,6 +32,40 @@ def empty_model_ln_i(n_dim: int) -> float:
     return half * math.log(half) - half + math.log(2.0) - math.lgamma(half)
 
 
+@functools.singledispatch
+def log_heights(
+    family: Any,
+    n_dim: float,
+    data: Floats,
+    orthogonal_sq: Floats,
+    first: int,
+    out: Floats,
+    works: tuple[Any, Any],
+) -> tuple[int, int]:
+    """Fill `out` with log heights from `first` on; give (first one not done, status)."""
+    done: tuple[int, int] = solved_rays.log_heights(
+        family, n_dim, data, orthogonal_sq, first, out, works[0], works[1]
+    )
+    return done
+
+
+@log_heights.register
+def _lasso_log_heights(
+    family: LassoFamily,
+    n_dim: float,
+    data: Floats,
+    orthogonal_sq: Floats,
+    first: int,
+    out: Floats,
+    works: tuple[Any, Any],
+) -> tuple[int, int]:
+    Xt, gram, lam, lam2 = family.Xt, family.gram, family.lam, ridge_weight(family)
+    done: tuple[int, int] = rays.log_heights(
+        Xt, gram, lam, lam2, n_dim, data, orthogonal_sq, first, out, works[0], works[1]
+    )
+    return done
+
+
 class RayChain:
     """A chain under q_1 at one kappa, and the height of the ray through each of its draws.
 
@@ -38,15 +74,15 @@ class RayChain:
 
     def __init__(self, family: Any, rng: np.random.Generator, n_dim: int) -> None:
         self.chain = Chain(family, family.lam, rng, keep_data=True)
-        self.n_dim, self.n_orthogonal = n_dim, n_dim - family.Xt.shape[1]
+        self.n_dim, self.n_orthogonal = n_dim, n_dim - self.chain.facts.n_dim
         self.heights: list[Floats] = []
         self.orthogonal_sq: list[Floats] = []
         self._make_room(ROOM)
 
     def _make_room(self, capacity: int) -> None:
         self.capacity = capacity
-        self.work = protocol.new_work(self.chain.family, capacity)
-        self.spare = protocol.new_work(self.chain.family, capacity)
+        family = self.chain.family
+        self.works = (protocol.new_work(family, capacity), protocol.new_work(family, capacity))
 
     @property
     def n_draws(self) -> int:
@@ -83,17 +119,7 @@ class RayChain:
         family = self.chain.family
         while done < out.size:
             done, status = log_heights(
-                family.Xt,
-                family.gram,
-                family.lam,
-                ridge_weight(family),
-                float(self.n_dim),
-                data,
-                orthogonal_sq,
-                done,
-                out,
-                self.work,
-                self.spare,
+                family, float(self.n_dim), data, orthogonal_sq, done, out, self.works
             )
             if status == Status.CAPACITY:
                 self._make_room(2 * self.capacity)

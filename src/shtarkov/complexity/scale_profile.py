@@ -16,6 +16,7 @@ usual meaning), and the result does not change under (y, sigma) -> (c y, c sigma
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shtarkov._jit import kernel
+from shtarkov.complexity.solved_scales import solved_scales
 from shtarkov.errors import InvalidProblem, raise_for_status
 from shtarkov.families import protocol
 from shtarkov.families.active_set import relax
@@ -40,6 +42,7 @@ from shtarkov.families.homotopy import (
     wall_slack,
 )
 from shtarkov.families.homotopy_lam import segment_quadratic, start_walk
+from shtarkov.families.lasso import LassoFamily
 from shtarkov.types import Floats, Ints, Status
 
 FIRST_CAPACITY = 256
@@ -115,7 +118,7 @@ class ScaleProfile(NamedTuple):
     lam2 : weight of half the squares that goes with it (zero for the Lasso)
     codelength : N ln sigma + E_kappa(y / sigma), the data's part of THEORY section 6
     k : active columns there
-    norm : |beta|_1 there, in the data's units
+    norm : the norm there, in the data's units
     """
 
     kappas: Floats
@@ -127,29 +130,27 @@ class ScaleProfile(NamedTuple):
     norm: Floats
 
 
-def profile_scale_path(
-    problem: Any, y_reduced: ArrayLike, orthogonal_sq: float, kappas: ArrayLike
-) -> ScaleProfile:
-    """Find the best noise scale at every kappa, by one walk down the penalty path.
+def _lam2s(family: Any, kappas: Floats) -> Floats:
+    """Give the weight of half the squares at each kappa; families without squares have none."""
+    if isinstance(family, LassoFamily):
+        return np.asarray(family.ridge_ratio * kappas + family.ridge)
+    return np.zeros(kappas.size)
 
-    Parameters
-    ----------
-    problem : `Lasso` or `ElasticNet`
-    y_reduced, orthogonal_sq : the fields `y` and `orthogonal_sq` of `design.reduce_response`
-    kappas : penalties in units of the noise scale, in any order
-    """
-    grid = check_lams(kappas)
-    family = family_of(problem, 1.0)
-    y = np.ascontiguousarray(y_reduced, dtype=np.float64)
-    y_sq, n_dim = float(y @ y), problem.design.n_dim
-    if not 0.0 < y_sq + orthogonal_sq < math.inf:
-        raise InvalidProblem("y is zero after projection: there is no noise to find the scale of")
-    lam2s = family.ridge_ratio * grid.lams + family.ridge
-    table = np.zeros((grid.lams.size, 4))
-    first = max(
-        float(protocol.lam_max(family, y)),
-        float(grid.lams[0]) * math.sqrt((y_sq + orthogonal_sq) / n_dim),
-    )
+
+@functools.singledispatch
+def scale_table(family: Any, y: Floats, orthogonal_sq: float, n_dim: int, kappas: Floats) -> Floats:
+    """Give rows (lam, envelope, k, norm) of the best scale for descending kappas."""
+    return solved_scales(family, y, orthogonal_sq, n_dim, kappas)
+
+
+@scale_table.register
+def _lasso_table(
+    family: LassoFamily, y: Floats, orthogonal_sq: float, n_dim: int, kappas: Floats
+) -> Floats:
+    table = np.zeros((kappas.size, 4))
+    lam2s = _lam2s(family, kappas)
+    empty_sigma = math.sqrt((float(y @ y) + orthogonal_sq) / n_dim)
+    first = max(float(protocol.lam_max(family, y)), float(kappas[0]) * empty_sigma)
     capacity, status = FIRST_CAPACITY, int(Status.CAPACITY)
     while status == Status.CAPACITY:
         work = protocol.new_work(family, capacity)
@@ -159,17 +160,38 @@ def profile_scale_path(
             status = profile_scales(
                 family.Xt,
                 family.gram,
-                grid.lams,
+                kappas,
                 lam2s,
                 float(n_dim),
                 y,
-                float(orthogonal_sq),
+                orthogonal_sq,
                 first,
                 work,
                 table,
             )
         capacity *= 2
     raise_for_status(status, "profiling the noise scale")
+    return table
+
+
+def profile_scale_path(
+    problem: Any, y_reduced: ArrayLike, orthogonal_sq: float, kappas: ArrayLike
+) -> ScaleProfile:
+    """Find the best noise scale at every kappa, from large to small.
+
+    Parameters
+    ----------
+    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ...
+    y_reduced, orthogonal_sq : the fields `y` and `orthogonal_sq` of `design.reduce_response`
+    kappas : penalties in units of the noise scale, in any order
+    """
+    grid = check_lams(kappas)
+    family = family_of(problem, 1.0)
+    y = np.ascontiguousarray(y_reduced, dtype=np.float64)
+    y_sq, n_dim = float(y @ y), problem.design.n_dim
+    if not 0.0 < y_sq + orthogonal_sq < math.inf:
+        raise InvalidProblem("y is zero after projection: there is no noise to find the scale of")
+    table = scale_table(family, y, float(orthogonal_sq), n_dim, grid.lams)
     lam, envelope = table[:, 0], table[:, 1] + 0.5 * orthogonal_sq
     sigma = lam / grid.lams
     codelength = n_dim * np.log(sigma) + envelope / sigma**2
@@ -178,7 +200,7 @@ def profile_scale_path(
         kappas=grid.lams[order],
         sigma=sigma[order],
         lam=lam[order],
-        lam2=lam2s[order],
+        lam2=_lam2s(family, grid.lams)[order],
         codelength=codelength[order],
         k=table[order, 2].astype(np.int64),
         norm=table[order, 3],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from shtarkov.estimators.regressor import PenalisedRegressor, TrainingData
 from shtarkov.families.problems import ElasticNet, Lasso
 from shtarkov.seeds import resolve_seed
 from shtarkov.selection.compare import compare
+from shtarkov.selection.data_part import make_data_part
 
 # Ridge weights at the largest penalty, as shares of the columns' mean squared length.
 RIDGE_SHARES = (0.0, 0.1, 1.0)
@@ -23,9 +25,10 @@ RIDGE_SHARES = (0.0, 0.1, 1.0)
 class ElasticNetNML(PenalisedRegressor):
     """Elastic Net whose two penalties are those of the shortest code.
 
-    The objective is half the squared residual plus ``lam`` times the absolute values plus half of
-    ``l2_ratio * lam`` times the squares. A fitted model has scikit-learn's
-    ``ElasticNet(alpha=alpha_ * (1 + l2_ratio_), l1_ratio=1 / (1 + l2_ratio_))``.
+    The objective is half the squared residual plus ``lambda_`` times the absolute values plus half
+    of ``lambda2_`` times the squares: scikit-learn's ``ElasticNet(alpha=alpha_ + alpha2_,
+    l1_ratio=alpha_ / (alpha_ + alpha2_))``. A ratio ties the two: ``lambda2_ = l2_ratio * lambda_``
+    where the noise scale is given, ``l2_ratio * lambda_ / noise_scale_`` where it is unknown.
 
     Parameters
     ----------
@@ -44,6 +47,7 @@ class ElasticNetNML(PenalisedRegressor):
     l2_ratios_ : ratios compared
     comparison_ : the `ComparisonReport` over them, in the units that were fitted
     alpha_, lambda_ : chosen weight of the absolute values over the number of rows, and as it is
+    alpha2_, lambda2_ : the same for half the squares; NaN where `lambda_` is not finite
     alphas_, coef_, intercept_, codelengths_, codelength_errors_, ln_complexities_, noise_scale_,
     scale_, report_, n_features_in_, feature_names_in_ : as for `LassoNML`, of the shortest code
     """
@@ -101,6 +105,10 @@ class ElasticNetNML(PenalisedRegressor):
             self._take(self.comparison_.best, data)
         self.l2_ratios_ = np.array(ratios)
         self.l2_ratio_ = ratios[list(problems).index(self.comparison_.winner)]
+        units = 1.0 if self.report_.sigma_known else self.noise_scale_
+        finite = math.isfinite(self.lambda_)
+        self.lambda2_ = self.l2_ratio_ * self.lambda_ / units if finite else math.nan
+        self.alpha2_ = self.lambda2_ / data.total_weight
         return self
 
     def _ratios(self, lasso: Lasso, data: TrainingData) -> list[float]:
@@ -111,11 +119,13 @@ class ElasticNetNML(PenalisedRegressor):
                 msg = f"l2_ratios must be non-negative numbers; got {self.l2_ratios!r}"
                 raise InvalidProblem(msg)
             return [float(ratio) for ratio in given]
-        columns = lasso.design.X
-        largest = float(np.abs(columns.T @ lasso.design.reduce_response(data.y).y).max())
+        known = None if isinstance(self.noise_scale, str) else self.noise_scale
+        part = make_data_part(lasso, data.y, known)
+        # The units the ratio is in: those of the data, or of the noise whose scale is unknown.
+        largest = part.kappa_max * (1.0 if known is None else known)
         if largest == 0.0:
             return [0.0]
-        unit = float(np.mean(np.sum(columns**2, axis=0))) / largest
+        unit = float(np.mean(np.sum(lasso.design.X**2, axis=0))) / largest
         return [share * unit for share in RIDGE_SHARES]
 
     def _problem(self, lasso: Lasso, ratio: float, data: TrainingData) -> Lasso | ElasticNet:

@@ -224,33 +224,36 @@ def check_column_scale(largest: Floats, names: Sequence[str] | None) -> None:
     raise InvalidProblem(msg)
 
 
-def check_columns(columns: Any, n_columns: int, names: Sequence[str] | None) -> Ints:
+def check_columns(
+    columns: Any, n_columns: int, names: Sequence[str] | None, what: str = "unpenalised"
+) -> Ints:
     """Turn column indices, names or a boolean mask into sorted distinct indices of X's columns."""
     if columns is None:
         return np.empty(0, dtype=np.int64)
     try:
         chosen = np.atleast_1d(np.asarray(columns))
     except (TypeError, ValueError):
-        raise InvalidProblem("unpenalised must be a list of columns of X") from None
+        msg = f"{what} must be a list of columns of X"
+        raise InvalidProblem(msg) from None
     if chosen.size == 0:
         return np.empty(0, dtype=np.int64)
     if chosen.ndim != 1:
-        msg = f"unpenalised must be a list of columns of X; got shape {chosen.shape}"
+        msg = f"{what} must be a list of columns of X; got shape {chosen.shape}"
         raise InvalidProblem(msg)
     if chosen.dtype.kind == "b":
         if chosen.size != n_columns:
-            msg = f"the mask unpenalised has {chosen.size} entries but X has {n_columns} columns"
+            msg = f"the mask {what} has {chosen.size} entries but X has {n_columns} columns"
             raise InvalidProblem(msg)
         return np.flatnonzero(chosen).astype(np.int64)
     if chosen.dtype.kind in "UO":
         known = list(names or ())
         wrong = [str(name) for name in chosen if known.count(name) != 1]
         if wrong:
-            msg = f"unpenalised names columns that X does not have exactly once: {wrong}"
+            msg = f"{what} names columns that X does not have exactly once: {wrong}"
             raise InvalidProblem(msg)
         return np.unique(np.array([known.index(name) for name in chosen], dtype=np.int64))
     if chosen.dtype.kind not in "iu" or chosen.min() < -n_columns or chosen.max() >= n_columns:
-        msg = f"unpenalised must hold column indices from 0 to {n_columns - 1}; got {columns!r}"
+        msg = f"{what} must hold column indices from 0 to {n_columns - 1}; got {columns!r}"
         raise InvalidProblem(msg)
     return np.unique(chosen.astype(np.int64) % n_columns)
 

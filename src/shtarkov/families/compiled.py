@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
 
+from shtarkov.families import group_moves  # noqa: F401 - registers what the samplers ask
 from shtarkov.families.build import check_memory, check_sigma
+from shtarkov.families.group_lasso import GroupLassoFamily
 from shtarkov.families.lasso import LassoFamily
-from shtarkov.families.problems import ElasticNet, Lasso
+from shtarkov.families.problems import ElasticNet, GroupLasso, Lasso
 
 # Up to this many columns the Gram matrix is held (200 MB at most): a correlation update then costs
 # D k instead of N D. Beyond it no D x D array is ever made.
 GRAM_LIMIT = 5000
+# Columns whose correlation is below this are orthogonal to rounding; where fewer than this share of
+# pairs of groups touch, the factor skips the others.
+CORRELATED = 1e-12
+SPARSE_SHARE = 0.5
 
 
 @functools.singledispatch
 def family_of(problem: Any, lam: float, sigma: float = 1.0) -> Any:
     """Return the family of `problem` at `lam`, with data and penalty divided by `sigma`."""
-    msg = f"{type(problem).__name__} has no compiled family; use shtarkov.Lasso or ElasticNet"
+    name = type(problem).__name__
+    msg = f"{name} has no compiled family; use shtarkov.Lasso, ElasticNet or GroupLasso"
     raise NotImplementedError(msg)
 
 
@@ -36,11 +44,49 @@ def _elastic_net(problem: ElasticNet, lam: float, sigma: float = 1.0) -> LassoFa
     return _l1_family(problem.design.X, lam / check_sigma(sigma), ratio, ridge)
 
 
+@family_of.register
+def _group_lasso(problem: GroupLasso, lam: float, sigma: float = 1.0) -> GroupLassoFamily:
+    members = np.argsort(problem.groups.group_of, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(problem.groups.sizes)))
+    Xt = np.ascontiguousarray(problem.design.X.T[members])
+    gram = _gram(Xt)
+    steps = np.array(
+        [np.linalg.norm(Xt[first:last], 2) ** 2 for first, last in itertools.pairwise(starts)]
+    )
+    return GroupLassoFamily(
+        Xt,
+        gram,
+        lam / check_sigma(sigma),
+        starts,
+        members,
+        problem.weights,
+        steps,
+        _touching(gram, starts),
+    )
+
+
+def _touching(gram: Any, starts: Any) -> Any:
+    """Say which groups are correlated; nothing where most are, or no Gram matrix is held."""
+    dense = np.zeros((0, 0), np.bool_)
+    if gram.size == 0:
+        return dense
+    lengths = np.sqrt(np.diag(gram))
+    scale = np.outer(lengths, lengths)
+    far = np.abs(gram) > CORRELATED * scale
+    touching = np.logical_or.reduceat(np.logical_or.reduceat(far, starts[:-1], 0), starts[:-1], 1)
+    touching |= np.eye(touching.shape[0], dtype=np.bool_)
+    return touching if touching.mean() < SPARSE_SHARE else dense
+
+
+def _gram(Xt: Any) -> Any:
+    """Give X'X where it is small enough to be held, else nothing."""
+    n_features = Xt.shape[0]
+    if n_features > GRAM_LIMIT:
+        return np.zeros((0, 0))
+    check_memory(8 * n_features**2, "the Gram matrix", "use fewer columns")
+    return Xt @ Xt.T
+
+
 def _l1_family(X: Any, lam: float, ridge_ratio: float, ridge: float) -> LassoFamily:
-    n_features = X.shape[1]
     Xt = np.ascontiguousarray(X.T)
-    gram = np.zeros((0, 0))
-    if n_features <= GRAM_LIMIT:
-        check_memory(8 * n_features**2, "the Gram matrix", "use fewer columns")
-        gram = Xt @ Xt.T
-    return LassoFamily(Xt, gram, float(lam), float(ridge_ratio), float(ridge))
+    return LassoFamily(Xt, _gram(Xt), float(lam), float(ridge_ratio), float(ridge))

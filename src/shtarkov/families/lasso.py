@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from shtarkov._jit import kernel
+from shtarkov.families import facts, protocol
 from shtarkov.families import observables as obs
-from shtarkov.families import protocol
 from shtarkov.families.active_set import relax as relax_active_set
 from shtarkov.families.active_work import (
     assign,
@@ -207,6 +207,12 @@ def _observe(family, weight, work, row_out):
     row_out[obs.KKT_RESIDUAL] = worst_condition(family.lam, lam2, work)
 
 
+@protocol.mark_active.register(LassoFamily)
+def _mark_active(family, work, row_out):
+    for i in range(work.counts[0]):
+        row_out[work.active[i]] = 1
+
+
 @protocol.solve.register(LassoFamily)
 def _solve(family, y, start):
     protocol.image(family, y, start.z)
@@ -264,3 +270,30 @@ def _kkt_residual(family, y, fit):
 @protocol.lam_max.register(LassoFamily)
 def _lam_max(family, y):
     return np.max(np.abs(family.Xt @ y))
+
+
+@facts.facts_of.register
+def _facts(family: LassoFamily) -> facts.Facts:
+    """Without ridge the fibre move redraws the fitted part; with one the flow must cross it.
+
+    Its width in data space is |x| / lam, or less where the ridge confines it:
+    sqrt((|x|^2 + lam2) / lam2).
+    """
+    n_features, n = family.Xt.shape
+    ridge, width = float(ridge_weight(family)), 1.0
+    if ridge > 0.0:
+        square = float(np.median(np.einsum("ij,ij->i", family.Xt, family.Xt)))
+        width = min(math.sqrt(square) / family.lam, math.sqrt((square + ridge) / ridge))
+    return facts.Facts(n, n_features, width, ridge == 0.0, 2.0 * n_features * n)
+
+
+@facts.relax_work.register
+def _relax_work(family: LassoFamily, n_active: float) -> float:
+    n_features, n = family.Xt.shape
+    correlating = n_features * (n_active + 4.0) if family.gram.size else n_features * n
+    return correlating + n * (n_active + 4.0)
+
+
+@facts.at_penalties.register
+def _at_penalties(family: LassoFamily, lam: float, lam2: float) -> LassoFamily:
+    return LassoFamily(family.Xt, family.gram, float(lam), 0.0, float(lam2))

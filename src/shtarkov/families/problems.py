@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike
 
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lam, check_non_negative
+from shtarkov.families.groups import Groups, check_group_weights, read_groups
 from shtarkov.families.reduce import Design, reduce_design
+from shtarkov.types import Floats
 
 
 def _describe(name: str, design: Design, *options: str) -> str:
@@ -74,7 +76,8 @@ class ElasticNet:
     Parameters
     ----------
     X : (N, D) as for `Lasso`
-    l2_ratio : ``lam2 = l2_ratio * lam``: both weights move together along a path
+    l2_ratio : ``lam2 = l2_ratio * lam``: both weights move together along a path; where the noise
+        scale is unknown, ``lam`` is in units of it here: ``lam2 = l2_ratio * lam / sigma``
     lam2 : a fixed weight of the squares; give exactly one of `l2_ratio` and `lam2`
     fit_intercept, unpenalised, sample_weight : as for `Lasso`
 
@@ -126,3 +129,63 @@ class ElasticNet:
             return checked, self.l2_ratio * checked
         assert self.lam2 is not None  # the constructor set exactly one
         return checked, self.lam2
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
+class GroupLasso:
+    """The Group Lasso: half the squared residual plus ``lam * sum_g w_g |beta_g|``.
+
+    |beta_g| is the Euclidean length of a group's coefficients: groups enter and leave as a whole.
+    With groups of one column and weights of one it is the Lasso.
+
+    Parameters
+    ----------
+    X : (N, D) as for `Lasso`
+    groups : a partition of the penalised columns: a label for each column of X (those of
+        unpenalised columns are ignored), or lists of columns, by number or name.
+        `groups_by_prefix` makes labels from column names.
+    weights : positive w_g, in the order of the lists or of the labels' first appearance; by
+        default the square root of the group's size
+    fit_intercept, unpenalised, sample_weight : as for `Lasso`
+
+    Attributes
+    ----------
+    design : the reduced design
+    groups : the partition of its columns
+    weights : w_g
+    """
+
+    design: Design
+    groups: Groups
+    weights: Floats
+
+    def __init__(
+        self,
+        X: Any,
+        groups: Any,
+        weights: ArrayLike | None = None,
+        *,
+        fit_intercept: bool = False,
+        unpenalised: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        design = reduce_design(
+            X, fit_intercept=fit_intercept, unpenalised=unpenalised, sample_weight=sample_weight
+        )
+        n_columns = design.penalised.size + design.unpenalised.size
+        partition = read_groups(groups, n_columns, design.penalised, design.layout.names)
+        object.__setattr__(self, "design", design)
+        object.__setattr__(self, "groups", partition)
+        object.__setattr__(self, "weights", check_group_weights(weights, partition.sizes))
+
+    def __repr__(self) -> str:
+        return _describe("GroupLasso", self.design, f"n_groups={len(self.groups.names)}")
+
+    @property
+    def name(self) -> str:
+        """Name of the family in reports."""
+        return "group_lasso"
+
+    def penalties(self, lam: float) -> tuple[float, float]:
+        """Weights of the groups' norm and of half the squares at `lam`."""
+        return check_lam(lam), 0.0

@@ -1,8 +1,9 @@
 # mypy: allow-untyped-defs
 """What a family implements: generic functions dispatched on its type, one-line contracts.
 
-A family is a NamedTuple holding the reduced design and the penalty weights, in units of the noise
-scale (sigma = 1). Objective everywhere: half the squared residual + penalty, no 1/n.
+A family is a NamedTuple holding the reduced design and the penalty weights, its field `lam` among
+them, in units of the noise scale (sigma = 1). Objective everywhere: half the squared residual +
+penalty, no 1/n. What Python asks of a family besides is in `families.facts`.
 
 The first group is the public contract, one call per data vector. The second is what a sampler
 needs: a `work` that is moved from data vector to data vector, and the linear image z of y that some
@@ -92,3 +93,8 @@ def refresh_fibre(family, weight, y, work, rng):
 @generic
 def observe(family, weight, work, row_out):
     """Write the numbers named in `families.observables`."""
+
+
+@generic
+def mark_active(family, work, row_out):
+    """Mark the active coefficients (of the user's, for a family that has them) in zeros."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from shtarkov.errors import NotConverged, raise_for_status
 from shtarkov.families import protocol
-from shtarkov.families.lasso import ridge_weight
+from shtarkov.families.facts import facts_of, relax_work
 from shtarkov.families.observables import DF, OBSERVABLES, K
 from shtarkov.sampling.chain_loop import Recording, run_chain
 from shtarkov.sampling.hmc import Tuning, new_state, place
@@ -20,7 +20,7 @@ FIRST_STEP = 0.7
 # Flow time of one move. A quarter of the harmonic period, pi/2, forgets y in a Gaussian direction;
 # a little less gave the most effective draws per solve (benchmarks/sampler.py).
 FLOW_TIME = 1.3
-# With a ridge a move may take up to this many times longer (see `flow_time_for`).
+# Where the fibre move leaves flat directions to the flow, a move may take so many times longer.
 LONGEST_FLOW = 12.0
 MAX_LEAPS = 40
 # Moves between two adjustments of the step size in warm-up.
@@ -34,19 +34,9 @@ ROUNDS = 3.0
 MAX_FAILURE_SHARE = 0.01
 
 
-def flow_time_for(family: Any) -> float:
-    """Give how long one move should follow the flow.
-
-    Without ridge the fibre move redraws the fitted part and the flow serves the rest. With one the
-    flow must cross the fitted part itself, whose width in data space is |x| / lam, or less where
-    the ridge confines it: sqrt((|x|^2 + lam2) / lam2).
-    """
-    ridge = float(ridge_weight(family))
-    if ridge == 0.0:
-        return FLOW_TIME
-    square = float(np.median(np.einsum("ij,ij->i", family.Xt, family.Xt)))
-    width = min(math.sqrt(square) / family.lam, math.sqrt((square + ridge) / ridge))
-    return FLOW_TIME * min(max(width, 1.0), LONGEST_FLOW)
+def flow_time_for(fibre_width: float) -> float:
+    """Give how long one move should follow the flow to cross the flat directions."""
+    return FLOW_TIME * min(max(fibre_width, 1.0), LONGEST_FLOW)
 
 
 def tuning_for(step_size: float, frequency_sq: float, flow_time: float = FLOW_TIME) -> Tuning:
@@ -82,33 +72,39 @@ class Chain:
         self.probe_lams = np.zeros(0) if probe_lams is None else np.asarray(probe_lams, float)
         self.probe_every = probe_every
         self.keep_supports, self.keep_data = keep_supports, keep_data
-        self.flow_time = flow_time_for(family)
+        self.facts = facts_of(family)
+        self.flow_time = flow_time_for(self.facts.fibre_width)
         self.tuning = tuning_for(FIRST_STEP, 1.0, self.flow_time)
         self.segments: list[Recording] = []
-        n = family.Xt.shape[1]
-        self.state = new_state(family, n, FIRST_CAPACITY)
-        start = rng.standard_normal(n)
-        status = place(family, start, self.state)
+        self.capacity = FIRST_CAPACITY
+        start = rng.standard_normal(self.facts.n_dim)
+        self.settle(start, "solving at the chain's first data vector")
+
+    def settle(self, y: Floats, doing: str) -> None:
+        """Solve at y from nothing: the state then depends on the data vector alone."""
+        self.state = new_state(self.family, y.size, self.capacity)
+        status = place(self.family, y, self.state)
         while status == Status.CAPACITY:
-            self._grow()
-            status = place(family, start, self.state)
-        raise_for_status(status, "solving at the chain's first data vector")
+            self.capacity *= 2
+            self.state = new_state(self.family, y.size, self.capacity)
+            status = place(self.family, y, self.state)
+        raise_for_status(status, doing)
 
     def _grow(self) -> None:
         """Double the room for active columns."""
-        wider = new_state(self.family, self.state.y.size, 2 * self.state.work.active.size)
+        self.capacity *= 2
+        wider = new_state(self.family, self.state.y.size, self.capacity)
         wider.y[:] = self.state.y
         protocol.copy_work(self.family, self.state.work, wider.work)
         self.state = wider
 
     def _empty_recording(self, n_draws: int) -> Recording:
-        n_features, n = self.family.Xt.shape
         n_probes = n_draws // self.probe_every if self.probe_lams.size else 0
         return Recording(
             np.zeros((n_draws, len(OBSERVABLES))),
             np.zeros(n_draws),
-            np.zeros((n_draws if self.keep_supports else 0, n_features), np.uint8),
-            np.zeros((n_draws if self.keep_data else 0, n)),
+            np.zeros((n_draws if self.keep_supports else 0, self.facts.n_recorded), np.uint8),
+            np.zeros((n_draws if self.keep_data else 0, self.facts.n_dim)),
             self.probe_lams,
             np.zeros((n_probes, self.probe_lams.size)),
             self.probe_every,
@@ -171,10 +167,9 @@ class Chain:
     @property
     def work_per_draw(self) -> float:
         """Multiplications of one draw, modelled: measured time would not repeat with the seed."""
-        n_features, n = self.family.Xt.shape
         k = float(self.column(K).mean()) if self.segments else 0.0
-        per_round = n_features * (k + 4.0) if self.family.gram.size else n_features * n
-        return 2.0 * n_features * n + ROUNDS * self.tuning.n_leaps * (per_round + n * (k + 4.0))
+        round_work = relax_work(self.family, k)
+        return self.facts.image_work + ROUNDS * self.tuning.n_leaps * round_work
 
     @property
     def failures(self) -> Any:

@@ -45,13 +45,6 @@ class Recording(NamedTuple):
 
 
 @inlined_kernel
-def record_supports(work, row_out):
-    """Mark the active columns in a row of zeros."""
-    for i in range(work.counts[0]):
-        row_out[work.active[i]] = 1
-
-
-@inlined_kernel
 def probe(family, state, recording, row):
     """Write the envelope of the present data vector at the probe penalties, solved warm.
 
@@ -75,7 +68,7 @@ def record(family, weight, state, info, recording, t):
     recording.acceptance[t] = info.acceptance
     protocol.observe(family, weight, state.work, recording.trace[t])
     if recording.supports.shape[0] > 0:
-        record_supports(state.work, recording.supports[t])
+        protocol.mark_active(family, state.work, recording.supports[t])
     if recording.data.shape[0] > 0:
         assign(state.y, recording.data[t])
 

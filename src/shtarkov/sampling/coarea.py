@@ -28,7 +28,13 @@ from shtarkov.families.lasso import LassoFamily, ridge_weight
 from shtarkov.linalg.cholesky import solve_factored
 from shtarkov.sampling.ppmh import PpmhState, describe, record, step
 from shtarkov.sampling.ppmh_geometry import factor_gram
-from shtarkov.sampling.ppmh_run import N_WARMUP, PpmhOptions, PpmhRun, make_proposal
+from shtarkov.sampling.ppmh_run import (
+    N_WARMUP,
+    PpmhOptions,
+    PpmhRun,
+    first_point,
+    make_proposal,
+)
 from shtarkov.sampling.runs import Plan, Request, parse_options
 from shtarkov.sampling.truncated_gaussian import SlabState, bounce, new_slab_state
 from shtarkov.sampling.walls import Walls, multiply
@@ -215,7 +221,10 @@ def plan(request: Request) -> Plan:
     proposal = make_proposal(request.family, request.solver, options)
 
     def make_run(rng: np.random.Generator) -> PpmhRun:
+        start = first_point(request, options.start, rng)
         adapt = options.step is None
-        return PpmhRun(request, proposal, rng, thin=options.thin, adapt=adapt, loop=CoareaLoop())
+        return PpmhRun(
+            request, proposal, rng, start, thin=options.thin, adapt=adapt, loop=CoareaLoop()
+        )
 
     return Plan(N_WARMUP, CHUNK_DRAWS, make_run)

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shtarkov.errors import raise_for_status
 from shtarkov.sampling.chain import Chain
-from shtarkov.sampling.hmc import Tuning, new_state, place
+from shtarkov.sampling.hmc import Tuning
 from shtarkov.sampling.runs import Chunk, Plan, Request, Snapshot, chunk_of, parse_options
-from shtarkov.types import Status
 
 CHUNK_DRAWS = 250
 N_WARMUP = 200
@@ -51,32 +49,20 @@ class HmcRun:
     def warm_up(self, n_steps: int) -> None:
         """Tune the step size and the frequency of the split."""
         self.chain.warm_up(n_steps)
-        self.settle()
+        self.chain.settle(self.chain.state.y, "solving at the end of the warm-up")
 
     def advance(self, n_draws: int) -> Chunk:
         """Make draws."""
         began = time.perf_counter()
         self.chain.extend(n_draws)
         recording = self.chain.segments.pop()
-        self.settle()
+        self.chain.settle(self.chain.state.y, "solving at the end of a chunk")
         extras = {}
         if self.active:
             extras["active"] = recording.supports
         if self.data:
             extras["data"] = recording.data
         return chunk_of(recording, time.perf_counter() - began, extras)
-
-    def settle(self) -> None:
-        """Solve again from nothing: the state then depends on the data vector alone."""
-        chain = self.chain
-        y, capacity = chain.state.y, chain.state.work.active.size
-        chain.state = new_state(chain.family, y.size, capacity)
-        status = place(chain.family, y, chain.state)
-        while status == Status.CAPACITY:
-            capacity *= 2
-            chain.state = new_state(chain.family, y.size, capacity)
-            status = place(chain.family, y, chain.state)
-        raise_for_status(status, "solving at the end of a chunk")
 
     def snapshot(self) -> Snapshot:
         """Give data vector, tuning and stream."""
@@ -89,5 +75,4 @@ class HmcRun:
         step_size, frequency_sq, n_leaps = snapshot["tuning"]
         self.chain.tuning = Tuning(float(step_size), float(frequency_sq), int(n_leaps))
         self.chain.rng.bit_generator.state = snapshot["rng"]
-        self.chain.state.y[:] = snapshot["y"]
-        self.settle()
+        self.chain.settle(snapshot["y"], "solving at the data vector of a checkpoint")

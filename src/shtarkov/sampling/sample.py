@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lam, check_sigma
 from shtarkov.families.compiled import family_of
+from shtarkov.families.facts import facts_of
 from shtarkov.families.observables import OBSERVABLES
 from shtarkov.progress import Progress, resolve_progress, tracked
 from shtarkov.sampling.chains import QUANTITIES, Chains
@@ -119,7 +120,7 @@ def sample(
             drawn, cut = collect(
                 runs, n_draws, warmup, plan.chunk_draws, n_jobs=n_jobs, bar=bar, checkpoint=kept
             )
-    chains = _assemble(drawn, about, problem.design, family.Xt.shape[1], cut)
+    chains = _assemble(drawn, about, problem.design, facts_of(family).n_dim, cut)
     return chains if plan.ladder is None else replace(chains, ladder=scale * plan.ladder)
 
 
@@ -185,7 +186,7 @@ def _make_run(
     run = plan.make_run(rng_for(seed, 0, chain))
     if truth is None:
         return run
-    known = check_truth(truth, request.family.Xt.shape[0])
+    known = check_truth(truth, facts_of(request.family).n_recorded)
     return MeanSquare(run, request.family, known, request.sigma, "data" in record)
 
 

@@ -75,10 +75,11 @@ class TemperedRecording(NamedTuple):
 
 
 @kernel
-def widen(family, states, rung):
+def widen(family, rungs, states, rung):
     """Double a rung's room for active columns."""
     old = states[rung]
-    wider = new_state(family, old.y.size, 2 * old.work.active.size)
+    rungs.room[rung] *= 2
+    wider = new_state(family, old.y.size, rungs.room[rung])
     assign(old.y, wider.y)
     protocol.copy_work(family, old.work, wider.work)
     states[rung] = wider
@@ -88,13 +89,12 @@ def widen(family, states, rung):
 def settled(family, rungs, rung):
     """Return the rung's state, solved from its data vector alone, and the status."""
     own = protocol.with_lam(family, rungs.lams[rung])
-    room = rungs.room[rung]
     while True:
-        state = new_state(own, rungs.points.shape[1], room)
+        state = new_state(own, rungs.points.shape[1], rungs.room[rung])
         status = place(own, rungs.points[rung], state)
         if status != CAPACITY:
             return state, status
-        room *= 2
+        rungs.room[rung] *= 2
 
 
 @kernel
@@ -105,7 +105,7 @@ def move(family, rungs, states, rung, refresh_image, rng):
     tuning = Tuning(row[0], row[1], int(row[2]))
     info = step(own, rungs.weights[rung], states[rung], tuning, rng)
     while info.status == CAPACITY:
-        widen(own, states, rung)
+        widen(own, rungs, states, rung)
         info = step(own, rungs.weights[rung], states[rung], tuning, rng)
     state = states[rung]
     protocol.refresh_fibre(own, rungs.weights[rung], state.y, state.work, rng)
@@ -120,7 +120,7 @@ def solve_on(family, rungs, states, rung, other):
     there = protocol.with_lam(family, rungs.lams[other])
     status = protocol.relax(there, states[rung].y, states[rung].work_kept)
     while status == CAPACITY:
-        widen(family, states, rung)
+        widen(family, rungs, states, rung)
         state = states[rung]
         protocol.copy_work(family, state.work, state.work_kept)
         status = protocol.relax(there, state.y, state.work_kept)
@@ -199,8 +199,7 @@ def record(family, rungs, states, target, energies_every, recording, t):
     own = protocol.with_lam(family, rungs.lams[target])
     protocol.observe(own, rungs.weights[target], state.work, recording.trace[t])
     if recording.supports.shape[0] > 0:
-        for i in range(state.work.counts[0]):
-            recording.supports[t, state.work.active[i]] = 1
+        protocol.mark_active(own, state.work, recording.supports[t])
     if recording.data.shape[0] > 0:
         assign(state.y, recording.data[t])
     assign(rungs.replicas, recording.replicas[t])
@@ -231,5 +230,4 @@ def run_tempering(family, rungs, target, energies_every, rng, recording):
         rungs.n_draws[0] += 1
     for rung in range(rungs.lams.size):
         assign(states[rung].y, rungs.points[rung])
-        rungs.room[rung] = states[rung].work.active.size
     return OK

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from shtarkov.errors import InvalidProblem, NotConverged, raise_for_status
 from shtarkov.families import protocol
+from shtarkov.families.facts import facts_of
 from shtarkov.families.observables import NORM, OBSERVABLES, SLOPE, K
 from shtarkov.sampling.chain import FIRST_CAPACITY, MAX_FAILURE_SHARE, Chain
 from shtarkov.sampling.runs import Chunk, Plan, Request, Snapshot, chunk_of, parse_options
@@ -129,7 +130,7 @@ class TemperingRun:
     ) -> None:
         self.request, self.target, self.rng = request, target, rng
         self.energies_every = energies_every
-        n_rungs, n = ladder.shape[0], request.family.Xt.shape[1]
+        n_rungs, n = ladder.shape[0], facts_of(request.family).n_dim
         self.rungs = Rungs(
             lams=np.ascontiguousarray(ladder[:, 0]),
             weights=np.ascontiguousarray(ladder[:, 1]),
@@ -154,13 +155,13 @@ class TemperingRun:
 
     def _empty_recording(self, n_draws: int, *, quiet: bool = False) -> TemperedRecording:
         n_rungs, n = self.rungs.points.shape
-        n_features = self.request.family.Xt.shape[0]
+        n_recorded = facts_of(self.request.family).n_recorded
         active = n_draws if self.request.active and not quiet else 0
         data = n_draws if self.request.data and not quiet else 0
         return TemperedRecording(
             trace=np.zeros((n_draws, len(OBSERVABLES))),
             acceptance=np.zeros(n_draws),
-            supports=np.zeros((active, n_features), np.uint8),
+            supports=np.zeros((active, n_recorded), np.uint8),
             data=np.zeros((data, n)),
             replicas=np.zeros((n_draws, n_rungs), np.int64),
             swaps=np.full((n_draws, n_rungs - 1), np.nan),

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shtarkov.selection.codes import free_coefficients
 from shtarkov.selection.data_part import DataPart
 from shtarkov.selection.free import FreeChoice
 from shtarkov.selection.matched import MatchedCurve
-from shtarkov.selection.relaxed import relaxed_coefficients
 from shtarkov.selection.report import Code
 from shtarkov.selection.subset import subset_code
 from shtarkov.types import Floats
@@ -59,10 +59,9 @@ def matched(data: DataPart, curve: MatchedCurve, conservative: float) -> Candida
 
 
 def free(data: DataPart, choice: FreeChoice) -> Candidate:
-    """Report the Lasso with penalty tau on the support that penalty lam leaves."""
+    """Report the estimate with penalty tau on what penalty lam leaves active."""
     lam, tau = choice.kappa * choice.sigma, choice.tau * choice.sigma
-    support = data.solve_at(np.array([lam]), np.zeros(1))[0].active
-    coef = relaxed_coefficients(data.problem.design.X, data.response.y, support, tau)
+    coef = free_coefficients(data.problem, data, lam, tau)
     nonzero = int(np.count_nonzero(coef))
     code = Code(choice.codelength, choice.std_error, lam, tau, choice.sigma, nonzero)
     return Candidate(code, coef, choice.ln_c)

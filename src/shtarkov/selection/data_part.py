@@ -11,6 +11,7 @@ The energy is half the squared residual plus the weighted norm, z included.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +19,13 @@ from typing import Any
 import numpy as np
 
 from shtarkov.complexity.scale_profile import profile_scale_path
-from shtarkov.errors import InvalidProblem, raise_for_status
+from shtarkov.errors import InvalidProblem
 from shtarkov.families import protocol
 from shtarkov.families.compiled import family_of
 from shtarkov.families.homotopy_lam import PenaltyPath, penalty_path
 from shtarkov.families.lasso import LassoFamily
 from shtarkov.families.response import ReducedResponse
+from shtarkov.families.solved_path import SolvedPath, WarmSolver, solved_path
 from shtarkov.types import Floats, Ints
 
 LN_2PI = math.log(2.0 * math.pi)
@@ -118,30 +120,24 @@ class DataPart:
         """Give lam / sigma-hat for penalties of the data: n lam^2 / kappa^2 = <y, r> + z."""
         if self.sigma is not None:
             return lams / self.sigma
-        fixed = self.problem.penalties(1.0)[1] if self.family.ridge > 0.0 else 0.0
+        fixed = fixed_ridge(self.family)
         fits = self.solve_at(lams, np.full(lams.size, fixed))
         pulled = np.array([self.response.y @ fit.residual for fit in fits])
         return np.asarray(lams * np.sqrt(self.n_dim / (pulled + self.response.orthogonal_sq)))
 
     def solve_at(self, lams: Floats, lam2s: Floats) -> list[Any]:
         """Fit y at each penalty, each solve starting from the last."""
-        work = protocol.new_work(self.family, self.family.Xt.shape[0])
-        fits = []
+        solver, fits = WarmSolver(self.family, self.response.y), []
         for lam, lam2 in zip(lams, lam2s, strict=True):
-            family = LassoFamily(self.family.Xt, self.family.gram, float(lam), 0.0, float(lam2))
-            if np.any(lam2s != lam2s[0]):  # the held factor belongs to another ridge
-                work = protocol.new_work(family, family.Xt.shape[0])
-            fit = protocol.solve(family, self.response.y, work)
-            raise_for_status(fit.status, f"fitting y at lam = {lam:.4g}")
-            fits.append(fit)
+            fits.append(solver.fit(float(lam), float(lam2)))
         return fits
 
-    def penalty_path(self, lowest: float) -> PenaltyPath:
+    def penalty_path(self, lowest: float) -> PenaltyPath | SolvedPath:
         """Follow the estimate of y from zero down to penalty `lowest`."""
-        return penalty_path(self.family, self.response.y, lowest)
+        return path_of_data(self.family, self.response.y, lowest)
 
     def free_table(
-        self, path: PenaltyPath, kappas: Floats, ratios: Floats
+        self, path: PenaltyPath | SolvedPath, kappas: Floats, ratios: Floats
     ) -> tuple[Floats, Floats, Ints]:
         """Give the free code's data part, sigma and k at each (kappa, tau = ratio * kappa)."""
         nats = np.empty((kappas.size, ratios.size))
@@ -153,7 +149,9 @@ class DataPart:
             sizes[i] = path.active_size(np.maximum(inside, path.lams[-1]))
         return nats, sigmas, sizes
 
-    def _profile_free(self, path: PenaltyPath, kappa: float, taus: Floats) -> tuple[Floats, Floats]:
+    def _profile_free(
+        self, path: PenaltyPath | SolvedPath, kappa: float, taus: Floats
+    ) -> tuple[Floats, Floats]:
         """Minimise over sigma at lam = kappa sigma, for each weight tau (in units of sigma)."""
         rows = np.arange(taus.size)
         if self.sigma is not None:
@@ -170,12 +168,36 @@ class DataPart:
             step = 2.0 * step / (ZOOM_POINTS - 1)
         return values[rows, best], scales[rows, best]
 
-    def _free_nats(self, path: PenaltyPath, kappa: float, taus: Floats, scales: Floats) -> Floats:
-        """Give n ln sigma + half rss / sigma^2 + tau |beta|_1 / sigma (and the constant)."""
+    def _free_nats(
+        self, path: PenaltyPath | SolvedPath, kappa: float, taus: Floats, scales: Floats
+    ) -> Floats:
+        """Give n ln sigma + half rss / sigma^2 + tau norm / sigma (and the constant)."""
         lams = np.clip(kappa * scales, path.lams[-1], path.lams[0])
         rss = path.residual_sq(lams) + self.response.orthogonal_sq
         fitted = self._constant(scales) + 0.5 * rss / scales**2
         return np.asarray(fitted + taus[:, None] * path.norm(lams) / scales)
+
+
+@functools.singledispatch
+def fixed_ridge(family: Any) -> float:
+    """Give the weight of half the squares that does not move with the penalty."""
+    return 0.0
+
+
+def _lasso_ridge(family: LassoFamily) -> float:
+    return family.ridge
+
+
+fixed_ridge.register(LassoFamily, _lasso_ridge)
+
+
+@functools.singledispatch
+def path_of_data(family: Any, y: Floats, lowest: float) -> PenaltyPath | SolvedPath:
+    """Follow the estimate of y from zero down to penalty `lowest`."""
+    return solved_path(family, y, lowest)
+
+
+path_of_data.register(LassoFamily, penalty_path)
 
 
 def make_data_part(problem: Any, y: Any, sigma: float | None) -> DataPart:

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from shtarkov.complexity.closed_form import lasso_ln_c
 from shtarkov.complexity.luckiness import LuckinessLadder, luckiness_ladder
+from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.quadrature import chebyshev_nodes, interpolation_weights
 from shtarkov.families.homotopy_lam import PenaltyPath
+from shtarkov.families.solved_path import SolvedPath
 from shtarkov.progress import Progress
 from shtarkov.selection.data_part import DataPart
 from shtarkov.selection.matched import MatchedCurve, statement_nats
@@ -104,17 +105,14 @@ class _Window:
     lowest_ratio: float
 
 
-def _guess(data: DataPart, path: PenaltyPath, kappas: Floats) -> Floats:
-    """Guess L(kappa, tau) with the ln C of orthogonal columns of the same lengths."""
-    X = data.problem.design.X
-    norms = np.sqrt(np.einsum("ij,ij->j", X, X))
-    norms = np.quantile(norms[norms > 0.0], np.linspace(0.0025, 0.9975, 200))
-    share = X.shape[1] / norms.size
+def _guess(data: DataPart, path: PenaltyPath | SolvedPath, kappas: Floats) -> Floats:
+    """Guess L(kappa, tau) with the ln C of the family's outline."""
+    outline = outline_of(data.family)
     nats = data.free_table(path, kappas, RATIOS)[0]
     # An orthogonal design of more columns than dimensions does not exist: beyond a third of the
     # dimensions the guess is no guide.
     ln_c = np.array(
-        [[share * lasso_ln_c(norms, kappa, kappa * ratio) for ratio in RATIOS] for kappa in kappas]
+        [[outline.ln_c(float(kappa), float(kappa * r)) for r in RATIOS] for kappa in kappas]
     )
     return np.asarray(nats + ln_c)
 
@@ -122,7 +120,7 @@ def _guess(data: DataPart, path: PenaltyPath, kappas: Floats) -> Floats:
 def _search(
     data: DataPart,
     curve: MatchedCurve,
-    path: PenaltyPath,
+    path: PenaltyPath | SolvedPath,
     window: _Window,
     std_error: float,
     seed: int,

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from shtarkov.complexity.noise_scale import ScalePath, scale_complexity_path
+from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.path import penalty_path
 from shtarkov.complexity.path_result import ComplexityPath
-from shtarkov.complexity.quadrature import stand_in
 from shtarkov.progress import Progress
 from shtarkov.selection.data_part import DataPart, DataTable
 from shtarkov.selection.lam_grid import extend_grid
@@ -32,6 +32,8 @@ LOWERING = 0.75
 MAX_LOWERINGS = 20
 # The grid is extended at most this often.
 MAX_EXTENSIONS = 3
+# The guess of ln C starts where it is this small.
+FAR = 1e-8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,13 +85,11 @@ def statement_nats(n_samples: int) -> float:
     return 0.5 * math.log(max(n_samples, 1))
 
 
-def guessed_ln_c(problem: Any, kappas: Floats) -> Floats:
-    """Guess ln C at descending kappas: orthogonal columns of these lengths, bent to the rank."""
-    X = problem.design.X
-    norms = np.sqrt(np.einsum("ij,ij->j", X, X))
-    logs = np.log(kappas)
-    fine = np.linspace(max(logs[0], math.log(norms.max() * 6.0)), logs[-1], 400)
-    slopes = stand_in(norms[norms > 0.0], X.shape[0], fine)
+def guessed_ln_c(family: Any, kappas: Floats) -> Floats:
+    """Guess ln C at descending kappas by integrating the outline of the family's path."""
+    outline, logs = outline_of(family), np.log(kappas)
+    fine = np.linspace(max(logs[0], math.log(outline.start(FAR))), logs[-1], 400)
+    slopes = outline.mean_df(fine)
     steps = 0.5 * (slopes[1:] + slopes[:-1]) * -np.diff(fine)
     total = np.concatenate([[0.0], np.cumsum(steps)])
     return np.asarray(np.interp(-logs, -fine, total))
@@ -115,9 +115,9 @@ def matched_curve(
     extend : whether the grid may grow when its end is the minimum; else all of it is computed
     options : n_chains, n_jobs, max_draws
     """
-    problem, extensions = data.problem, 0
+    extensions = 0
     table = data.table(kappas)
-    guess = table.nats + guessed_ln_c(problem, kappas)
+    guess = table.nats + guessed_ln_c(data.family, kappas)
     cut = _first_passed(guess) if extend else kappas.size
     for _ in range(MAX_LOWERINGS):
         curve = _curve(data, _head(table, cut), std_error, seed, cut == kappas.size, **options)

@@ -19,10 +19,10 @@ from shtarkov.compile_notice import compile_notice
 from shtarkov.complexity.ray_chain import empty_model_ln_i
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lams, check_non_negative, check_sigma
-from shtarkov.families.problems import Lasso
 from shtarkov.progress import Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
 from shtarkov.selection.candidates import Candidate, empty, free, matched, subset
+from shtarkov.selection.codes import codes_of
 from shtarkov.selection.data_part import DataPart, make_data_part
 from shtarkov.selection.free import FreeChoice, free_code
 from shtarkov.selection.lam_grid import penalty_grid
@@ -63,7 +63,7 @@ def select(
 
     Parameters
     ----------
-    problem : `Lasso` or `ElasticNet` on the design
+    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ... on the design
     y : (N,) data
     lams : penalties to choose from, for half the squared residual plus lam times the norm; by
         default a grid from the smallest penalty with an empty model downwards, extended at need
@@ -86,7 +86,8 @@ def select(
     data = make_data_part(problem, y, scale)
     grid = _grid(data, lams, n_grid)
     options = {"n_chains": n_chains, "n_jobs": n_jobs, "max_draws": max_draws}
-    wanted = CRITERIA[criterion]
+    possible = codes_of(problem)
+    wanted = tuple(name for name in CRITERIA[criterion] if name in possible)
     bar = resolve_progress(progress)
     with threadpool_limits(1), compile_notice(), tracked(bar, 1, "codelengths"):
         race = _Race(data, grid, wanted, lams is None, chosen, bar, options)
@@ -171,7 +172,7 @@ class _Race:
 
     def _sample_free(self, std_error: float) -> None:
         """Look for the free code coarsely, and finely only if it may win."""
-        if "free" not in self.wanted or not isinstance(self.data.problem, Lasso):
+        if "free" not in self.wanted:
             return
         assert self.curve is not None
         for accuracy in (COARSE * std_error, std_error):

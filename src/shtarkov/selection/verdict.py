@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from shtarkov.selection.candidates import Candidate
+from shtarkov.selection.codes import codes_of
 from shtarkov.selection.data_part import DataPart
 from shtarkov.selection.free import FreeChoice
 from shtarkov.selection.matched import MatchedCurve
@@ -120,8 +121,8 @@ def _notes(candidates: dict[str, Candidate], winner: str, data: DataPart) -> lis
         if name != winner and other.code.nats - code.nats < COIN_TOSS:
             gap = other.code.nats - code.nats
             notes.append(f"the {name} code is only {gap:.1f} nats longer: close to a coin toss")
-    if data.problem.name == "elastic_net" and "matched" in candidates:
-        notes.append("the free code exists for the Lasso only")
+    if "matched" in candidates and "free" not in codes_of(data.problem):
+        notes.append(f"the {data.problem.name} has no free code")
     return notes
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from shtarkov import Lasso
 from shtarkov.complexity import closed_form, ladder
-from shtarkov.complexity.luckiness import expected_active, luckiness_ladder
+from shtarkov.complexity.luckiness import luckiness_ladder
+from shtarkov.complexity.quadrature import expected_active
 from shtarkov.families.compiled import family_of
 from shtarkov.progress import SilentProgress
 

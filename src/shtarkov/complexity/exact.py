@@ -1,0 +1,103 @@
+"""ln C without sampling, where the problem and its design allow it: closed form or enumeration."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from shtarkov.complexity.closed_form import elastic_net_ln_c, orthogonal_norms
+from shtarkov.complexity.enumeration import enumerate_strata
+from shtarkov.complexity.region import Luckiness, NormBall
+from shtarkov.complexity.result import ComplexityResult
+from shtarkov.complexity.spectrum import ENUMERATE_UP_TO, StratumSpectrum, stratum_spectrum
+from shtarkov.errors import InvalidProblem
+from shtarkov.families.problems import ElasticNet, Lasso
+
+
+@functools.singledispatch
+def exact_ln_c(
+    problem: Any, lam: float, sigma: float, where: Luckiness | NormBall, method: str
+) -> ComplexityResult | None:
+    """Take the closed form or the enumeration if it applies and is wanted.
+
+    Raises `InvalidProblem` if `method` insists on one that does not apply.
+    """
+    if method in ("closed_form", "enumerate"):
+        msg = f"method={method!r} is not available for {type(problem).__name__}; use 'auto'"
+        raise InvalidProblem(msg)
+    return None
+
+
+@exact_ln_c.register
+def _lasso(
+    problem: Lasso, lam: float, sigma: float, where: Luckiness | NormBall, method: str
+) -> ComplexityResult | None:
+    norms = orthogonal_if_wanted(problem, method)
+    if norms is None and not enumerates(problem, method):
+        return None
+    chosen = "closed_form" if norms is not None else "enumerate"
+    return from_spectrum(stratum_spectrum(problem, lam, sigma=sigma, method=chosen), where)
+
+
+@exact_ln_c.register
+def _elastic_net(
+    problem: ElasticNet, lam: float, sigma: float, where: Luckiness | NormBall, method: str
+) -> ComplexityResult | None:
+    norms = orthogonal_if_wanted(problem, method)
+    if norms is None and not enumerates(problem, method):
+        return None
+    refuse_ball(problem, where)
+    lam_l1, lam_l2 = problem.penalties(lam)
+    tau = where.tau if isinstance(where, Luckiness) else None
+    if norms is not None:
+        value = elastic_net_ln_c(norms, lam_l1, lam_l2, tau, sigma)
+        return ComplexityResult(value, 0.0, "closed_form", where)
+    if lam_l2 == 0.0:
+        table = enumerate_strata(problem.design.X, lam_l1, sigma)
+    else:
+        table = enumerate_strata(problem.design.X, lam_l1, sigma, lam_l2, tau=tau)
+    value, error = table.ln_c(lam_l1 if tau is None else tau)
+    return ComplexityResult(value, error, "enumerate", where)
+
+
+def orthogonal_if_wanted(problem: Any, method: str) -> Any:
+    """Give the lengths of orthogonal columns if a closed form is wanted and there is one."""
+    norms = orthogonal_norms(problem.design.X) if method in ("auto", "closed_form") else None
+    if norms is None and method == "closed_form":
+        raise InvalidProblem("closed_form needs orthogonal columns; use method='auto'")
+    return norms
+
+
+def enumerates(problem: Any, method: str) -> bool:
+    """Say whether all cells are to be counted."""
+    small: bool = problem.design.X.shape[1] <= ENUMERATE_UP_TO
+    return method == "enumerate" or (method == "auto" and small)
+
+
+def refuse_ball(problem: Any, where: Luckiness | NormBall) -> None:
+    """Say that the restricted integral is the Lasso's alone."""
+    if isinstance(where, NormBall):
+        name = type(problem).__name__
+        msg = f"the restricted integral is available for Lasso; use region=None for {name}"
+        raise InvalidProblem(msg)
+
+
+def from_spectrum(spectrum: StratumSpectrum, where: Luckiness | NormBall) -> ComplexityResult:
+    """Read one functional off the spectrum."""
+    if isinstance(where, NormBall):
+        value, error = spectrum.ln_c_restricted(where.radius)
+    else:
+        value, error = spectrum.ln_c(spectrum.lam if where.tau is None else where.tau)
+    method = "path" if spectrum.method == "sampled" else spectrum.method
+    return ComplexityResult(
+        value,
+        error,
+        method,
+        where,
+        spectrum.n_draws,
+        spectrum.ess,
+        spectrum.rank_rhat,
+        spectrum.failures,
+        spectrum.seed,
+        spectrum.warnings,
+    )

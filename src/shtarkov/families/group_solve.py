@@ -1,0 +1,256 @@
+# mypy: allow-untyped-defs, allow-untyped-calls
+"""The Group Lasso estimate at a moved data vector, warm-started, to rounding.
+
+Objective: half the squared residual + lam sum_g w_g |beta_g| (no 1/n). On the working set, from
+coefficients beta with c = X'(y - X beta):
+
+* Newton: step to beta + d, M d = c - lam w u (`families.group_newton`), then for each group the
+  proximal step from there, v = beta + d + (c - H d) / L, shrunk by t = lam w / L. This is Newton's
+  method on the map v -> L (v - prox v) - X'(y - X prox v), whose solution is the estimate: groups
+  become zero, or leave zero, where |v| passes t, and nothing grows without bound in between.
+* Descent: a Newton step that does not lower the objective is shortened, and if that does not help
+  taken back: proximal steps in one group after the other always lower it.
+
+When the working set is settled all correlations are checked and violating groups let in. The
+steps end when every optimality condition holds to `ACCURACY` relative to lam w_g, which bounds
+the relative duality gap by about as much (`families.group_lasso.duality_gap` computes it).
+Slow twin: block coordinate descent to the same gap (tests/unit/families/test_group_lasso.py).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shtarkov._jit import kernel
+from shtarkov.families.active_work import assign, correlate, dot, subtract_rows
+from shtarkov.families.group_newton import apply_root, factor_bent, solve_bent
+from shtarkov.families.group_work import append_group, drop_zero_groups, length, set_group
+from shtarkov.types import Status
+
+OK = int(Status.OK)
+NOT_CONVERGED = int(Status.NOT_CONVERGED)
+CAPACITY = int(Status.CAPACITY)
+
+# Largest violation of a condition, relative to its lam w_g, plus the rounding of the correlations.
+ACCURACY = 1e-12
+ROUNDING = 64 * 2.220446049250313e-16
+# Rounds of "settle the working set, let violators in".
+MAX_ROUNDS = 1000
+# Newton steps for one working set. Two to five are usual.
+MAX_STEPS = 2000
+# Shares of a Newton step are tried down to this one, each a quarter of the last.
+SHORTEST = 0.01
+# Proximal sweeps where no share of a Newton step lowers the objective.
+SWEEPS = 10
+# Rounding can stop the steps short of `ACCURACY` on nearly dependent columns: after so many futile
+# ones a violation of this size is good enough for a gap of 1e-10.
+PATIENCE = 3
+TOLERABLE = 2e-11
+
+
+@kernel
+def update_pull(work):
+    """Write X_A'r = X_A'y - H coef over the working columns."""
+    k = work.counts[0]
+    for i in range(k):
+        work.pull[i] = work.rhs[i] - dot(work.gram_active[i, :k], work.coef[:k])
+
+
+@kernel
+def worst_violation(family, work):
+    """Return the largest violation in the working set, relative to lam w_g."""
+    worst = 0.0
+    for a in range(work.counts[1]):
+        limit = family.lam * family.weights[work.groups[a]]
+        first, last = work.offsets[a], work.offsets[a + 1]
+        if work.norms[a] == 0.0:
+            worst = max(worst, length(work.pull, first, last) / limit - 1.0)
+            continue
+        total = 0.0
+        for i in range(first, last):
+            total += (work.pull[i] - limit * work.units[i]) ** 2
+        worst = max(worst, math.sqrt(total) / limit)
+    return worst
+
+
+@kernel
+def working_objective(family, work):
+    """Return the objective less half |y|^2, from the coefficients and `pull`."""
+    total = 0.0
+    for i in range(work.counts[0]):
+        total -= 0.5 * work.coef[i] * (work.rhs[i] + work.pull[i])
+    for a in range(work.counts[1]):
+        total += family.lam * family.weights[work.groups[a]] * work.norms[a]
+    return total
+
+
+@kernel
+def newton_direction(family, work):
+    """Write M^-1 (pull - lam w u) to `direction`, and what it takes from the pull."""
+    k = work.counts[0]
+    status = factor_bent(family, work)
+    if status != OK:
+        return status
+    for a in range(work.counts[1]):
+        limit = family.lam * family.weights[work.groups[a]]
+        for i in range(work.offsets[a], work.offsets[a + 1]):
+            work.direction[i] = work.pull[i] - limit * work.units[i]
+    apply_root(family, work, work.direction[:k])
+    solve_bent(family, work, work.direction[:k])
+    apply_root(family, work, work.direction[:k])
+    for i in range(k):
+        work.bent_pull[i] = dot(work.gram_active[i, :k], work.direction[:k])
+    return OK
+
+
+@kernel
+def proximal_step(family, share, work):
+    """Go a share of the direction from `kept`, whose pull is `pull`, and take proximal steps."""
+    for a in range(work.counts[1]):
+        group = work.groups[a]
+        scale = 1.0 / family.steps[group]
+        for i in range(work.offsets[a], work.offsets[a + 1]):
+            pull = work.pull[i] - share * work.bent_pull[i]
+            work.step[i] = work.kept[i] + share * work.direction[i] + scale * pull
+        set_group(work, a, work.step, family.lam * family.weights[group] * scale)
+
+
+@kernel
+def sweep(family, work):
+    """Take a proximal step in each working group in turn: never uphill."""
+    k = work.counts[0]
+    for a in range(work.counts[1]):
+        group = work.groups[a]
+        scale = 1.0 / family.steps[group]
+        for i in range(work.offsets[a], work.offsets[a + 1]):
+            pull = work.rhs[i] - dot(work.gram_active[i, :k], work.coef[:k])
+            work.step[i] = work.coef[i] + scale * pull
+        set_group(work, a, work.step, family.lam * family.weights[group] * scale)
+
+
+@kernel
+def lower(family, violation, value, work):
+    """Move from the present point to a better one; gives (violation, objective, whether Newton's).
+
+    Newton's step is shortened until the objective falls; if none of its parts does, sweeps do.
+    """
+    k = work.counts[0]
+    for i in range(k):
+        work.kept[i] = work.coef[i]
+    shortest = SHORTEST if newton_direction(family, work) == OK else 2.0
+    pull, share = work.pull[:k].copy(), 1.0
+    while share >= shortest:
+        proximal_step(family, share, work)
+        update_pull(work)
+        now, reached = worst_violation(family, work), working_objective(family, work)
+        if reached < value or now < 0.5 * violation:
+            return now, reached, True
+        assign(pull, work.pull[:k])
+        share *= 0.25
+    for a in range(work.counts[1]):
+        set_group(work, a, work.kept, 0.0)
+    for _ in range(SWEEPS):
+        sweep(family, work)
+    update_pull(work)
+    return worst_violation(family, work), working_objective(family, work), False
+
+
+@kernel
+def settle(family, slack, work):
+    """Minimise over the working set; return the status."""
+    update_pull(work)
+    violation, value = worst_violation(family, work), working_objective(family, work)
+    n_failed = 0
+    for _ in range(MAX_STEPS):
+        if violation <= slack or (n_failed > PATIENCE and violation <= TOLERABLE):
+            return OK
+        violation, value, is_newton = lower(family, violation, value, work)
+        if not is_newton:
+            n_failed += 1
+    return NOT_CONVERGED
+
+
+@kernel
+def find_violators(family, starts, threshold, work):
+    """List groups outside the working set whose pull passes `threshold` * lam w; return how many.
+
+    Also returns the largest pull found there in units of lam w.
+    """
+    count, largest = 0, 0.0
+    for group in range(work.place.size):
+        if work.place[group] < 0:
+            size = length(work.corr, starts[group], starts[group + 1])
+            share = size / (family.lam * family.weights[group])
+            largest = max(largest, share)
+            if share > threshold:
+                work.entering[count] = group
+                count += 1
+    return count, largest
+
+
+@kernel
+def admit(family, slack, y, work):
+    """Let the worst violators in, by their first proximal step; gives (how many, status)."""
+    threshold = 1.0 + slack
+    count, largest = find_violators(family, family.starts, threshold, work)
+    while count > 4 + work.counts[1]:  # a flood of groups would mostly leave again
+        if largest - threshold < 1e-3 * largest:
+            break
+        threshold += 0.3 * (largest - threshold)
+        count, largest = find_violators(family, family.starts, threshold, work)
+    for e in range(count):
+        group = work.entering[e]
+        if not append_group(family.Xt, family.gram, family.starts, group, y, work):
+            return count, (OK if e > 0 else CAPACITY)
+        a = work.counts[1] - 1
+        scale = 1.0 / family.steps[group]
+        for i in range(work.offsets[a], work.offsets[a + 1]):
+            work.step[i] = scale * work.corr[work.columns[i]]
+        set_group(work, a, work.step, family.lam * family.weights[group] * scale)
+    return count, OK
+
+
+@kernel
+def correlations(family, y, work):
+    """Write the residual and all correlations."""
+    k = work.counts[0]
+    assign(y, work.residual)
+    subtract_rows(family.Xt, work.columns, work.coef, k, work.residual)
+    if family.gram.size > 0:
+        assign(work.z, work.corr)
+        subtract_rows(family.gram, work.columns, work.coef, k, work.corr)
+    else:
+        correlate(family.Xt, work.residual, work.corr)
+
+
+@kernel
+def relax_groups(family, y, work):
+    """Move `work` to the solution at y; z, if kept, must hold X'y. CAPACITY: more room."""
+    largest = 0.0
+    for i in range(work.counts[0]):
+        column = work.columns[i]
+        work.rhs[i] = work.z[column] if work.z.size > 0 else dot(family.Xt[column], y)
+        largest = max(largest, abs(work.rhs[i]))
+    if work.z.size > 0:
+        largest = np.max(np.abs(work.z))
+    lowest = family.lam * np.min(family.weights)
+    work.counts[3] = 0
+    for rounds in range(MAX_ROUNDS):
+        slack = ACCURACY + ROUNDING * largest / lowest
+        status = settle(family, slack, work)
+        if status != OK:
+            return status
+        drop_zero_groups(work)
+        correlations(family, y, work)
+        entered, status = admit(family, slack, y, work)
+        if status != OK:
+            return status
+        if entered == 0:
+            work.counts[2] = rounds + 1
+            return OK
+        if work.z.size == 0:
+            for i in range(work.counts[0]):
+                largest = max(largest, abs(work.rhs[i]))
+    return NOT_CONVERGED
