@@ -211,6 +211,7 @@ def record(family, rungs, states, target, energies_every, recording, t):
 @kernel
 def run_tempering(family, rungs, target, energies_every, rng, recording):
     """Fill the recording; return the status of solving where the last run left off."""
+    # Appended one by one: numba 0.68 loses writes to records made in a list comprehension.
     state, status = settled(family, rungs, 0)
     states = [state]
     for rung in range(1, rungs.lams.size):
