@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shtarkov.complexity.region import NormBall
     from shtarkov.complexity.result import ComplexityResult
     from shtarkov.complexity.spectrum import StratumSpectrum, stratum_spectrum
+    from shtarkov.complexity.tempered import LadderComplexity, ladder_complexity
     from shtarkov.errors import SamplingWarning, ShtarkovError
     from shtarkov.estimators.elastic_net import ElasticNetNML
     from shtarkov.estimators.group_lasso import GroupLassoNML
@@ -51,6 +52,7 @@ __all__ = [
     "GroupLasso",
     "GroupLassoNML",
     "LabelChains",
+    "LadderComplexity",
     "Lasso",
     "LassoNML",
     "NormBall",
@@ -69,6 +71,7 @@ __all__ = [
     "complexity",
     "complexity_path",
     "groups_by_prefix",
+    "ladder_complexity",
     "level_set_mass",
     "sample",
     "scale_complexity",
@@ -87,6 +90,7 @@ _MODULE_OF = {
     "GroupLasso": "shtarkov.families.problems",
     "GroupLassoNML": "shtarkov.estimators.group_lasso",
     "LabelChains": "shtarkov.sampling.label_chains",
+    "LadderComplexity": "shtarkov.complexity.tempered",
     "Lasso": "shtarkov.families.problems",
     "LassoNML": "shtarkov.estimators.lasso",
     "NormBall": "shtarkov.complexity.region",
@@ -105,6 +109,7 @@ _MODULE_OF = {
     "complexity": "shtarkov.complexity.estimate",
     "complexity_path": "shtarkov.complexity.path",
     "groups_by_prefix": "shtarkov.families.groups",
+    "ladder_complexity": "shtarkov.complexity.tempered",
     "level_set_mass": "shtarkov.complexity.level_set_mass",
     "sample": "shtarkov.sampling.sample",
     "scale_complexity": "shtarkov.complexity.noise_scale",

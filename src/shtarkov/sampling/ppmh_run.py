@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,6 +156,7 @@ class PpmhRun:
     start : first data vector
     thin : steps for each recorded draw
     adapt : find the step in warm-up
+    loop : the compiled loop, with the signature of `run_ppmh`
     """
 
     def __init__(
@@ -166,7 +168,9 @@ class PpmhRun:
         *,
         thin: int = 1,
         adapt: bool = True,
+        loop: Callable[..., None] = run_ppmh,
     ) -> None:
+        self.loop = loop
         self.family, self.weight, self.rng = request.family, request.weight, rng
         self.request, self.proposal, self.thin, self.adapt = request, proposal, thin, adapt
         self.state = self._new_state(FIRST_CAPACITY)
@@ -215,7 +219,7 @@ class PpmhRun:
         )
         progress = np.zeros(2, np.int64)
         while True:
-            run_ppmh(
+            self.loop(
                 self.family,
                 self.weight,
                 self.proposal,

@@ -101,11 +101,20 @@ class Request:
 
 
 class Plan(NamedTuple):
-    """How a request is run: the default warm-up, draws per chunk, and one chain from its stream."""
+    """How a request is run.
+
+    Attributes
+    ----------
+    n_warmup : the default warm-up
+    chunk_draws : draws between two returns to Python
+    make_run : gives one chain from its stream
+    ladder : (R, 2) penalty and weight of each rung in units of the noise scale; None without rungs
+    """
 
     n_warmup: int
     chunk_draws: int
     make_run: Callable[[np.random.Generator], Run]
+    ladder: Floats | None = None
 
 
 def digest(*values: Any) -> str:

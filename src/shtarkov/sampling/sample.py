@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,11 @@ RECORDABLE = ("active", "data")
 SOLVERS = ("auto", "schur", "qr", "dense")
 # Modules with a function `plan(request)`, imported when asked for: each brings its own kernels.
 SAMPLERS = {
+    "coarea": "shtarkov.sampling.coarea",
     "hmc": "shtarkov.sampling.hmc_run",
     "level_set": "shtarkov.sampling.level_set",
     "ppmh": "shtarkov.sampling.ppmh_run",
+    "tempering": "shtarkov.sampling.tempering_run",
 }
 
 
@@ -153,7 +156,8 @@ def draw_chains(
             drawn, cut = collect(
                 runs, n_draws, warmup, plan.chunk_draws, n_jobs=n_jobs, bar=bar, checkpoint=kept
             )
-    return _assemble(drawn, about, problem.design, facts_of(family).n_dim, cut)
+    chains = _assemble(drawn, about, problem.design, facts_of(family).n_dim, cut)
+    return chains if plan.ladder is None else replace(chains, ladder=scale * plan.ladder)
 
 
 draw_chains.register(SparseSVM, sample_labels)
