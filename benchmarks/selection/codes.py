@@ -3,7 +3,8 @@
 A race of all four codes holds the answers of every criterion: `prediction` is the shorter of the
 empty and the matched code, `structure` of the empty and the free, `subset` of the empty and the
 subset code. (A free code that cannot win `auto` is sampled less accurately here than
-criterion="structure" would, and one that `auto` would not sample at all is sampled here.) `averaged` mixes the coefficients with weights exp(-codelength).
+criterion="structure" would, and one that `auto` would not sample at all is sampled here.)
+`averaged` mixes the coefficients with weights exp(-codelength).
 `seconds` is that of the race; benchmarks/selection_time.py times the criteria one by one.
 """
 

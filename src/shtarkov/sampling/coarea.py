@@ -26,8 +26,8 @@ from shtarkov.families import protocol
 from shtarkov.families.active_work import assign, subtract_rows
 from shtarkov.families.lasso import LassoFamily, ridge_weight
 from shtarkov.linalg.cholesky import solve_factored
+from shtarkov.sampling.active_columns import factor_gram
 from shtarkov.sampling.ppmh import PpmhState, describe, record, step
-from shtarkov.sampling.ppmh_geometry import factor_gram
 from shtarkov.sampling.ppmh_run import (
     N_WARMUP,
     PpmhOptions,
