@@ -81,12 +81,10 @@ def select(
     scale = _known_sigma(sigma)
     check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     check_non_negative(conservative, "conservative")
-    chosen = resolve_seed(seed)
-    data = make_data_part(problem, y, scale)
+    chosen, data = resolve_seed(seed), make_data_part(problem, y, scale)
     grid = _grid(data, lams, n_grid)
     options = {"n_chains": n_chains, "n_jobs": n_jobs, "max_draws": max_draws}
-    possible = codes_of(problem)
-    wanted = tuple(name for name in CRITERIA[criterion] if name in possible)
+    wanted = tuple(name for name in CRITERIA[criterion] if name in codes_of(problem))
     bar = resolve_progress(progress)
     with threadpool_limits(1), compile_notice(), tracked(bar, 1, "codelengths"):
         race = Race(data, grid, wanted, lams is None, chosen, bar, options)
