@@ -7,20 +7,22 @@ import importlib.util
 import sys
 import tempfile
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from shtarkov.cli.group_option import read_labels
 from shtarkov.cli.live import LiveStatus
 from shtarkov.cli.show import show_selection
 from shtarkov.cli.table_file import Table, read_table
 from shtarkov.errors import InvalidProblem, SamplingWarning
 from shtarkov.estimators.scaling import column_scales, scale_columns, unscale_report
-from shtarkov.families.problems import ElasticNet, Lasso
+from shtarkov.families.problems import ElasticNet, GroupLasso, Lasso
 from shtarkov.seeds import resolve_seed
 from shtarkov.selection.report import SelectionReport
 from shtarkov.selection.select import select
 
-FAMILIES = ("lasso", "elastic-net")
+FAMILIES = ("lasso", "elastic-net", "group-lasso")
 PICTURES = (".png", ".svg", ".pdf")
 PICTURE_DPI = 150
 # At a terminal a rough answer comes first, so that Ctrl-C always leaves one.
@@ -36,6 +38,7 @@ class Request(NamedTuple):
     drop: tuple[str, ...]
     family: str
     l2_ratio: float
+    groups: str | None
     sigma: str
     criterion: str
     conservative: float
@@ -79,13 +82,29 @@ def parse_sigma(text: str) -> str | float:
         raise InvalidProblem(msg) from None
 
 
-def make_problem(family: str, l2_ratio: float, X: Any, intercept: bool) -> Lasso | ElasticNet:
+class FamilyOptions(NamedTuple):
+    """Which family, and what only some families need."""
+
+    family: str
+    l2_ratio: float
+    groups: str | None
+    intercept: bool
+
+
+def make_problem(
+    options: FamilyOptions, X: Any, names: Sequence[str]
+) -> Lasso | ElasticNet | GroupLasso:
     """Make the problem a command names."""
+    family, intercept = options.family.replace("_", "-"), options.intercept
+    if options.groups is not None and family != "group-lasso":
+        raise InvalidProblem("--groups goes with --family group-lasso")
     if family == "lasso":
         return Lasso(X, fit_intercept=intercept)
-    if family in ("elastic-net", "elastic_net"):
-        return ElasticNet(X, l2_ratio=l2_ratio, fit_intercept=intercept)
-    msg = f"--family must be one of {', '.join(FAMILIES)}; got {family!r}"
+    if family == "elastic-net":
+        return ElasticNet(X, l2_ratio=options.l2_ratio, fit_intercept=intercept)
+    if family == "group-lasso":
+        return GroupLasso(X, read_labels(options.groups, names), fit_intercept=intercept)
+    msg = f"--family must be one of {', '.join(FAMILIES)}; got {options.family!r}"
     raise InvalidProblem(msg)
 
 
@@ -111,7 +130,8 @@ def choose(request: Request, table: Table, sigma: str | float) -> SelectionRepor
     """Run the selection; at a terminal roughly first, which Ctrl-C leaves standing."""
     scales = column_scales(table.X, None, request.intercept) if request.standardize else None
     X = table.X if scales is None else scale_columns(table.X, scales)
-    problem = make_problem(request.family, request.l2_ratio, X, request.intercept)
+    family = FamilyOptions(request.family, request.l2_ratio, request.groups, request.intercept)
+    problem = make_problem(family, X, table.names)
     options = {
         "sigma": sigma,
         "criterion": request.criterion,
