@@ -48,9 +48,10 @@ def run_with(oracle, **broken):
         options={},
     )
     proposal = make_proposal(family, "schur", PpmhOptions(epsilon=0.3, step=3.0))
-    return PpmhRun(
-        request, proposal._replace(**broken), np.random.default_rng(5), adapt=False
-    ).advance(40_000)
+    rng = np.random.default_rng(5)
+    start = rng.standard_normal(family.Xt.shape[1])
+    run = PpmhRun(request, proposal._replace(**broken), rng, start, adapt=False)
+    return run.advance(40_000)
 
 
 def test_leaving_out_the_determinant_is_caught():

@@ -162,6 +162,29 @@ def sample(
 
 
 @app.command()
+def reproduce(
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            help="table1 table2 fig-scaling fig-equivalence fig-speedup fig-traces fig-acf claims, "
+            "or all."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder; what is finished there is not run again.")],
+    preset: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "laptop",
+    backend: Annotated[str, typer.Option(help="local, dask or ray.")] = "local",
+    scheduler: Annotated[str | None, typer.Option(help="Address of a running cluster.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Where the page of claims goes.")] = None,
+    json: Json = False,
+    jobs: Annotated[int | None, typer.Option(help="Processes; -1 for all cores.")] = None,
+) -> None:
+    """Run the paper's experiments again: tables, figures, and a verdict on every claim."""
+    from shtarkov.cli.reproduce_command import ReproduceRequest, run
+
+    run(ReproduceRequest(tuple(targets), out, preset, backend, scheduler, page, json, jobs))
+
+
+@app.command()
 def check(
     file: File = None,
     target: Annotated[str | None, typer.Option(help="Column that is not in X.")] = None,

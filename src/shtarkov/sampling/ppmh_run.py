@@ -14,6 +14,7 @@ from shtarkov.families import protocol
 from shtarkov.families.lasso import LassoFamily, ridge_weight
 from shtarkov.families.observables import OBSERVABLES
 from shtarkov.geometry.choose import choose_route
+from shtarkov.sampling.chain import Chain
 from shtarkov.sampling.ppmh import (
     EXTRA,
     PENDING,
@@ -27,7 +28,7 @@ from shtarkov.sampling.ppmh import (
 from shtarkov.sampling.ppmh_dense import DenseProposal
 from shtarkov.sampling.ppmh_geometry import DENSE, QR, ROUTES, Proposal
 from shtarkov.sampling.runs import Chunk, Plan, Request, Snapshot, chunk_of, parse_options
-from shtarkov.types import Ints, Status
+from shtarkov.types import Floats, Ints, Status
 
 CHUNK_DRAWS = 4096
 N_WARMUP = 4000
@@ -41,6 +42,9 @@ QR_BEYOND = 1e3
 MAX_FAILURE_SHARE = 0.01
 COVARIANCES = ("projector", "d_en")
 POLICIES = ("measured", "paper")
+STARTS = ("normal", "target")
+# Hamiltonian moves to the first data vector of start="target".
+N_APPROACH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class PpmhOptions:
     covariance : "projector", or "d_en" for the Elastic Net
     thin : steps for each recorded draw
     policy : how "auto" chooses between dense and reduced: "measured" cost, or the "paper" rule
+    start : first data vector: "normal" noise, or a draw of the "target" by Hamiltonian moves, for
+        proposals so narrow (small epsilon) that the chain keeps the active set it starts with
     """
 
     epsilon: float = 0.3
@@ -61,6 +67,7 @@ class PpmhOptions:
     covariance: str = "projector"
     thin: int = 1
     policy: str = "measured"
+    start: str = "normal"
 
     def __post_init__(self) -> None:
         if not 0.0 < self.epsilon <= 1e6:
@@ -71,6 +78,9 @@ class PpmhOptions:
             raise InvalidProblem(msg)
         if self.covariance not in COVARIANCES or self.policy not in POLICIES:
             msg = f"covariance is one of {COVARIANCES} and policy one of {POLICIES}"
+            raise InvalidProblem(msg)
+        if self.start not in STARTS:
+            msg = f"start must be one of {STARTS}; got {self.start!r}"
             raise InvalidProblem(msg)
         if self.thin < 1 or self.thin != int(self.thin):
             msg = f"thin must be a positive integer; got {self.thin!r}"
@@ -113,9 +123,19 @@ def plan(request: Request) -> Plan:
     proposal = make_proposal(request.family, request.solver, options)
 
     def make_run(rng: np.random.Generator) -> PpmhRun:
-        return PpmhRun(request, proposal, rng, thin=options.thin, adapt=options.step is None)
+        start = first_point(request, options.start, rng)
+        return PpmhRun(request, proposal, rng, start, thin=options.thin, adapt=options.step is None)
 
     return Plan(N_WARMUP, CHUNK_DRAWS, make_run)
+
+
+def first_point(request: Request, start: str, rng: np.random.Generator) -> Floats:
+    """Draw the first data vector from the chain's own stream."""
+    if start == "normal":
+        return rng.standard_normal(request.family.Xt.shape[1])
+    chain = Chain(request.family, request.weight, rng)
+    chain.warm_up(N_APPROACH)
+    return np.array(chain.state.y)
 
 
 class PpmhRun:
@@ -125,6 +145,7 @@ class PpmhRun:
     ----------
     request, proposal : what is sampled, and how
     rng : the chain's own stream
+    start : first data vector
     thin : steps for each recorded draw
     adapt : find the step in warm-up
     """
@@ -134,6 +155,7 @@ class PpmhRun:
         request: Request,
         proposal: Proposal | DenseProposal,
         rng: np.random.Generator,
+        start: Floats,
         *,
         thin: int = 1,
         adapt: bool = True,
@@ -141,7 +163,7 @@ class PpmhRun:
         self.family, self.weight, self.rng = request.family, request.weight, rng
         self.request, self.proposal, self.thin, self.adapt = request, proposal, thin, adapt
         self.state = self._new_state(FIRST_CAPACITY)
-        self._place(rng.standard_normal(self.family.Xt.shape[1]))
+        self._place(start)
 
     def _new_state(self, capacity: int) -> PpmhState:
         may_switch = math.isfinite(self.proposal.qr_beyond) or ridge_weight(self.family) > 0.0
