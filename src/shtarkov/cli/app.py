@@ -24,9 +24,14 @@ Target = Annotated[str | None, typer.Option(help="Column to explain.")]
 Demo = Annotated[str | None, typer.Option(help="Data shipped with scikit-learn: diabetes.")]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
 Family = Annotated[
-    str, typer.Option(help="lasso, elastic-net; for labels sparse_svm, sparse_logistic.")
+    str,
+    typer.Option(help="lasso, elastic-net, group-lasso; for labels sparse-svm, sparse-logistic."),
 ]
 L2Ratio = Annotated[float, typer.Option(help="elastic-net: weight of the squares over lam.")]
+Groups = Annotated[
+    str | None,
+    typer.Option(help="group-lasso: file of column,label lines, or a separator in the names."),
+]
 Sigma = Annotated[str, typer.Option(help="Noise standard deviation, or unknown.")]
 KnownSigma = Annotated[float, typer.Option(help="Noise standard deviation.")]
 Criterion = Annotated[str, typer.Option(help="auto, prediction or structure.")]
@@ -48,6 +53,7 @@ def select(
     drop: Drop = None,
     family: Family = "lasso",
     l2_ratio: L2Ratio = 0.1,
+    groups: Groups = None,
     sigma: Sigma = "unknown",
     criterion: Criterion = "auto",
     conservative: Annotated[
@@ -71,9 +77,9 @@ def select(
 
     run(
         Request(
-            file, target, demo, tuple(drop or ()), family, l2_ratio, sigma, criterion,
-            conservative, std_error, standardize, intercept, json, report, plot, path, seed, jobs,
-            loss,
+            file, target, demo, tuple(drop or ()), family, l2_ratio, groups, sigma,
+            criterion, conservative, std_error, standardize, intercept, json, report, plot, path,
+            seed, jobs, loss,
         )
     )  # fmt: skip
 
@@ -87,6 +93,7 @@ def complexity(
     drop: Drop = None,
     family: Family = "lasso",
     l2_ratio: L2Ratio = 0.1,
+    groups: Groups = None,
     sigma: KnownSigma = 1.0,
     std_error: StdError = 0.05,
     intercept: Intercept = True,
@@ -99,7 +106,17 @@ def complexity(
 
     run_complexity(
         DesignRequest(
-            file, target, demo, tuple(drop or ()), family, l2_ratio, intercept, json, seed, jobs
+            file,
+            target,
+            demo,
+            tuple(drop or ()),
+            family,
+            l2_ratio,
+            groups,
+            intercept,
+            json,
+            seed,
+            jobs,
         ),
         lam,
         sigma,
@@ -116,6 +133,7 @@ def sample(
     drop: Drop = None,
     family: Family = "lasso",
     l2_ratio: L2Ratio = 0.1,
+    groups: Groups = None,
     sigma: KnownSigma = 1.0,
     sampler: Annotated[str, typer.Option(help="hmc, ppmh, ...")] = "hmc",
     draws: Annotated[int, typer.Option(help="Draws of each chain.")] = 1000,
@@ -131,7 +149,17 @@ def sample(
 
     run_sample(
         DesignRequest(
-            file, target, demo, tuple(drop or ()), family, l2_ratio, intercept, json, seed, jobs
+            file,
+            target,
+            demo,
+            tuple(drop or ()),
+            family,
+            l2_ratio,
+            groups,
+            intercept,
+            json,
+            seed,
+            jobs,
         ),
         lam,
         sigma,

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from rich.markup import escape
 
+from shtarkov.cli.family_options import FamilyOptions, Problem, make_problem, of_labels
 from shtarkov.cli.live import LiveStatus
-from shtarkov.cli.select_command import Problem, make_problem, of_labels
 from shtarkov.cli.show import console, grid
 from shtarkov.cli.table_file import Table, read_table
 from shtarkov.complexity.estimate import complexity
@@ -31,6 +31,7 @@ class DesignRequest(NamedTuple):
     drop: tuple[str, ...]
     family: str
     l2_ratio: float
+    groups: str | None
     intercept: bool
     json: bool
     seed: int | None
@@ -46,8 +47,8 @@ class DesignRequest(NamedTuple):
             needs_target=False,
             labels=of_labels(self.family),
         )
-        problem = make_problem(self.family, self.l2_ratio, table.X, self.intercept, eta=1.0)
-        return table, problem
+        options = FamilyOptions(self.family, self.l2_ratio, self.groups, self.intercept, eta=1.0)
+        return table, make_problem(options, table.X, table.names)
 
 
 class Draws(NamedTuple):
