@@ -15,7 +15,7 @@ from shtarkov.errors import InvalidProblem
 from shtarkov.estimators.sparse_logistic import SparseLogisticNML
 from shtarkov.estimators.sparse_svm import SparseSVMNML
 
-QUICK = {"random_state": 0, "alphas": 3, "tol_complexity": 2.0, "criterion": "prediction"}
+QUICK = {"random_state": 0, "alphas": 2, "tol_complexity": 2.0, "criterion": "prediction"}
 BOTH = [SparseSVMNML(**QUICK), SparseLogisticNML(**QUICK)]
 
 

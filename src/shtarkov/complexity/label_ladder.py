@@ -44,12 +44,12 @@ from shtarkov.types import Floats, Ints
 REACH = 1.5
 # A law this close, in the same unit, is read off by reweighting.
 CLOSE = 0.3
-PILOT = 40
+PILOT = 30
 # A step in eta is at most the first of these, or the second as a share of eta.
 FIRST_ETA = 0.3
 GROWTH = 0.4
-# Moves between two trades: few enough for labels to travel along the ladder.
-MOST_MOVES = 8
+# Moves between two draws: few, since it is the trades that bring fresh labels up the ladder.
+MOST_MOVES = 6
 LARGEST_LADDER = 60
 # Neighbours that trade less often than this get a law between them.
 LEAST_TRADES = 0.15
@@ -133,6 +133,7 @@ class LabelLadder:
             n_chains=self.n_chains,
             start=start,
             n_positive=self.n_positive,
+            most_moves=MOST_MOVES,
         )
         draw([rung], [PILOT], self.n_jobs, self.bar)
         self.next_index += 1
@@ -179,7 +180,6 @@ class LabelLadder:
         for rung in self.rungs:
             for chain in rung.chains:
                 chain.segments.clear()
-                chain.thin = min(chain.thin, MOST_MOVES)
         self.towers = [
             LabelTower(
                 [rung.chains[chain] for rung in self.rungs],

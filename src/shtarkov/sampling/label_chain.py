@@ -24,6 +24,8 @@ from shtarkov.types import Floats, Status
 
 FIRST_CAPACITY = 128
 MAX_FAILURE_SHARE = 0.01
+# The share is of at least this many moves: one failure among a few says nothing.
+FEW_MOVES = 500
 # Moves between two adjustments of the block size, and the acceptance they aim at: the optimum of
 # proposals that know the gradient.
 BATCH = 10
@@ -42,6 +44,7 @@ class LabelChain:
     scan : "blocks", "pairs", "systematic" or "random"
     screen : decide single flips first at the present w
     thin : moves between draws; None lets the warm-up choose about one change of every label
+    most_moves : upper end of that choice
     keep_labels : also record the labels
     n_positive : keep to labelings with this many positive labels, which needs scan="pairs"
     start : a chain of a neighbouring law to take the first labels and the block size from
@@ -57,6 +60,7 @@ class LabelChain:
         scan: str = "blocks",
         screen: bool = True,
         thin: int | None = None,
+        most_moves: int | None = None,
         keep_labels: bool = False,
         n_positive: int | None = None,
         start: LabelChain | None = None,
@@ -66,6 +70,7 @@ class LabelChain:
         self.move = FlipMove(SCANS[scan], int(screen), 0.0)
         n = family.Xt.shape[1]
         self.chosen_thin = thin
+        self.most_moves = n if most_moves is None else most_moves
         self.thin = thin or (1 if self.move.scan in (BLOCKS, PAIRS) else n)
         self.movable = n if n_positive is None else 2 * min(n_positive, n - n_positive)
         self.keep_labels = keep_labels
@@ -149,7 +154,8 @@ class LabelChain:
         self.move = self.move._replace(drift=sum(settled) / len(settled))
         if self.chosen_thin is None:
             per_move = max(flips, 1) / moves
-            self.thin = int(min(n, max(1, math.ceil(0.5 * self.movable / per_move))))
+            wanted = math.ceil(0.5 * self.movable / per_move)
+            self.thin = int(min(n, self.most_moves, max(1, wanted)))
 
     def extend(self, n_draws: int) -> None:
         """Make and record `n_draws` more draws."""
@@ -162,7 +168,7 @@ class LabelChain:
         """Raise if more moves failed than may be counted and forgotten."""
         counts = self.failures
         failed, total = int(counts[1:].sum()), int(counts.sum())
-        if failed > MAX_FAILURE_SHARE * total:
+        if failed > MAX_FAILURE_SHARE * max(total, FEW_MOVES):
             table = {Status(code).name: int(n) for code, n in enumerate(counts) if n}
             msg = f"{failed} of {total} flips failed ({table}); rescale X or drop columns"
             raise NotConverged(msg)

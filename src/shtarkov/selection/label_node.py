@@ -16,7 +16,7 @@ from shtarkov.selection.label_laws import Reweighting, Wanted
 # Streams of one penalty start this far from those of the next.
 STREAMS = 200
 # Draws of every law before the best one is looked for.
-FIRST_DRAWS = 60
+FIRST_DRAWS = 40
 # The ladder is climbed further if the best law has moved beyond its end.
 MAX_CLIMBS = 2
 

@@ -34,6 +34,7 @@ def test_draws_are_described_by_their_classifiers(problem):
     assert set(chains.summary()) >= {"envelope", "n_margin"}
 
 
+@pytest.mark.needs_jit
 def test_a_seed_repeats_and_a_checkpoint_resumes(problem, tmp_path):
     whole = draw(problem, n_draws=300)
     draw(problem, n_draws=250, checkpoint=tmp_path / "run")
