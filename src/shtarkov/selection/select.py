@@ -31,6 +31,7 @@ CRITERIA = {
     "auto": ("empty", "matched", "free", "subset"),
     "prediction": ("empty", "matched"),
     "structure": ("empty", "free"),
+    "average": ("empty", "matched", "free", "subset"),
 }
 
 
@@ -60,7 +61,8 @@ def select(
         default a grid from the smallest penalty with an empty model downwards, extended at need
     sigma : the noise standard deviation, or "unknown"
     criterion : "auto" lets all codes compete; "prediction" takes the matched code or the empty
-        model; "structure" the free code or the empty model
+        model; "structure" the free code or the empty model; "average" is "auto" with the
+        coefficients of all codes, weighted by exp(-codelength), instead of the shortest's alone
     std_error : standard error wanted for every codelength, in nats
     conservative : take the largest penalty whose matched codelength is within this many standard
         errors of the least
