@@ -4,7 +4,7 @@ A race of all four codes holds the answers of every criterion: `prediction` is t
 empty and the matched code, `structure` of the empty and the free, `subset` of the empty and the
 subset code. (A free code that cannot win `auto` is sampled less accurately here than
 criterion="structure" would, and one that `auto` would not sample at all is sampled here.)
-`averaged` mixes the coefficients with weights exp(-codelength).
+`average` mixes the coefficients with weights exp(-codelength).
 `seconds` is that of the race; benchmarks/selection_time.py times the criteria one by one.
 """
 
@@ -21,12 +21,14 @@ from shtarkov.selection.data_part import DataPart, make_data_part
 from shtarkov.selection.lam_grid import penalty_grid
 from shtarkov.selection.race import USELESS_ERROR, Race
 from shtarkov.selection.select import CRITERIA
-from shtarkov.selection.verdict import full_coefficients
+from shtarkov.selection.verdict import average, full_coefficients
 
 STD_ERROR = 0.1
 # The free code wants many draws where signals are strong; here it gets few, and says its error.
 OPTIONS = {"n_chains": 4, "n_jobs": None, "max_draws": 1_000}
-ANSWERS = CRITERIA | {"subset": ("empty", "subset")}
+ANSWERS = {name: CRITERIA[name] for name in ("auto", "prediction", "structure")} | {
+    "subset": ("empty", "subset")
+}
 
 
 def codes(data: DataSet, rng: np.random.Generator) -> dict[str, Choice]:
@@ -41,15 +43,16 @@ def codes(data: DataSet, rng: np.random.Generator) -> dict[str, Choice]:
     seconds = time.perf_counter() - start
     lengths = {name: item.code.nats for name, item in race.candidates.items()}
     usable = {
-        name for name, item in race.candidates.items() if item.code.std_error <= USELESS_ERROR
+        name: item for name, item in race.candidates.items() if item.code.std_error <= USELESS_ERROR
     }
     answers = {}
     for name, wanted in ANSWERS.items():
-        competing = set(wanted) & (usable if name == "auto" else lengths.keys())
+        competing = set(wanted) & set(usable if name == "auto" else lengths)
         winner = min(competing, key=lambda code: lengths[code])
         notes: dict[str, object] = {"winner": winner, "codelengths": lengths}
         answers[name] = _answer(part, race.candidates[winner], seconds, notes)
-    answers["averaged"] = _averaged(part, race.candidates, seconds)
+    intercept, coef = full_coefficients(part, average(usable))
+    answers["average"] = Choice(coef, intercept, seconds)
     return answers
 
 
@@ -59,12 +62,3 @@ def _answer(
     intercept, coef = full_coefficients(part, candidate.coef)
     lam = float("nan") if candidate.code.lam is None else candidate.code.lam
     return Choice(coef, intercept, seconds, lam, notes)
-
-
-def _averaged(part: DataPart, candidates: dict[str, Candidate], seconds: float) -> Choice:
-    nats = np.array([item.code.nats for item in candidates.values()])
-    weights = np.exp(nats.min() - nats)
-    weights /= weights.sum()
-    mixed = weights @ np.array([item.coef for item in candidates.values()])
-    intercept, coef = full_coefficients(part, mixed)
-    return Choice(coef, intercept, seconds, notes={"weights": weights.tolist()})

@@ -34,7 +34,7 @@ Groups = Annotated[
 ]
 Sigma = Annotated[str, typer.Option(help="Noise standard deviation, or unknown.")]
 KnownSigma = Annotated[float, typer.Option(help="Noise standard deviation.")]
-Criterion = Annotated[str, typer.Option(help="auto, prediction or structure.")]
+Criterion = Annotated[str, typer.Option(help="auto, prediction, structure or average.")]
 StdError = Annotated[float, typer.Option(help="Standard error wanted, in nats.")]
 Seed = Annotated[int | None, typer.Option(help="Repeats the result exactly.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; -1 for all cores.")]

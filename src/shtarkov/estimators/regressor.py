@@ -49,7 +49,7 @@ class PenalisedRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's own idiom
         "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
-        "criterion": [StrOptions({"auto", "prediction", "structure"})],
+        "criterion": [StrOptions({"auto", "prediction", "structure", "average"})],
         "noise_scale": [StrOptions({"unknown"}), Interval(Real, 0, None, closed="neither")],
         "conservative": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],

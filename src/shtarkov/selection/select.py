@@ -36,6 +36,7 @@ CRITERIA = {
     "auto": ("empty", "matched", "free", "subset"),
     "prediction": ("empty", "matched"),
     "structure": ("empty", "free"),
+    "average": ("empty", "matched", "free", "subset"),
 }
 
 
@@ -67,7 +68,8 @@ def select(
         default a grid from the smallest penalty with an empty model downwards, extended at need
     sigma : the noise standard deviation, or "unknown"
     criterion : "auto" lets all codes compete; "prediction" takes the matched code or the empty
-        model; "structure" the free code or the empty model
+        model; "structure" the free code or the empty model; "average" is "auto" with the
+        coefficients of all codes, weighted by exp(-codelength), instead of the shortest's alone
     std_error : standard error wanted for every codelength, in nats
     conservative : take the largest penalty whose matched codelength is within this many standard
         errors of the least
@@ -75,12 +77,9 @@ def select(
     n_chains, n_jobs, seed, progress, max_draws : as for `complexity_path`
     """
     began = time.perf_counter()
-    if criterion not in CRITERIA:
-        msg = f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}"
-        raise InvalidProblem(msg)
+    _check_choice(criterion, conservative)
     scale = _known_sigma(sigma)
     check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
-    check_non_negative(conservative, "conservative")
     chosen, data = resolve_seed(seed), make_data_part(problem, y, scale)
     grid = _grid(data, lams, n_grid)
     options = {"n_chains": n_chains, "n_jobs": n_jobs, "max_draws": max_draws}
@@ -104,6 +103,13 @@ def select(
 
 select.register(SparseSVM, select_labels)
 select.register(SparseLogistic, select_labels)
+
+
+def _check_choice(criterion: str, conservative: float) -> None:
+    if criterion not in CRITERIA:
+        msg = f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}"
+        raise InvalidProblem(msg)
+    check_non_negative(conservative, "conservative")
 
 
 def _known_sigma(sigma: str | float) -> float | None:
