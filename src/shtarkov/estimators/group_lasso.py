@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 
+from shtarkov.errors import InvalidProblem
 from shtarkov.estimators.callbacks import fit_progress
 from shtarkov.estimators.regressor import PenalisedRegressor
 from shtarkov.families.groups import groups_by_prefix
@@ -30,8 +31,8 @@ class GroupLassoNML(PenalisedRegressor):
     weights : positive weight of each group, in the order of the lists or of the labels' first
         appearance; None takes the square root of its size
     alphas, noise_scale, conservative, fit_intercept, tol_complexity : as for `LassoNML`
-    criterion : "auto" lets the empty, matched and free codes compete; "prediction" is the matched
-        code; "structure" the free code
+    criterion : "auto" and "prediction" both let the empty and the matched code compete, the two
+        there are for groups
     n_jobs, random_state, verbose, standardize : as for `LassoNML`
 
     Attributes
@@ -56,6 +57,7 @@ class GroupLassoNML(PenalisedRegressor):
         **PenalisedRegressor._parameter_constraints,
         "groups": [None, StrOptions({"prefix"}), "array-like"],
         "weights": [None, "array-like"],
+        "criterion": [StrOptions({"auto", "prediction"})],
     }
 
     def __init__(
@@ -119,7 +121,9 @@ class GroupLassoNML(PenalisedRegressor):
             return np.arange(n_columns)
         names = getattr(self, "feature_names_in_", None)
         if isinstance(self.groups, str):
-            return groups_by_prefix([] if names is None else names)
+            if names is None:
+                raise InvalidProblem('X has no column names for groups="prefix" to read')
+            return groups_by_prefix(names)
         known = {} if names is None else {str(name): j for j, name in enumerate(names)}
         return [_numbered(item, known) for item in self.groups]
 

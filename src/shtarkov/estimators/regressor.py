@@ -119,6 +119,7 @@ class PenalisedRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         self.coef_ = np.array(report.coef, dtype=np.float64)
         several = np.ndim(report.intercept) > 0
         self.intercept_ = report.intercept if several else float(report.intercept)
+        assert report.sigma is not None  # only labels have none
         self.noise_scale_ = float(report.sigma)
         self.lambda_ = penalty_of(report)
         self.alpha_ = self.lambda_ / data.total_weight

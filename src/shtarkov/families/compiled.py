@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shtarkov.families import group_moves  # noqa: F401 - registers what the samplers ask
-from shtarkov.families.build import check_memory, check_sigma
+from shtarkov.families.build import check_memory, check_problem, check_sigma
 from shtarkov.families.group_lasso import GroupLassoFamily
 from shtarkov.families.lasso import LassoFamily
 from shtarkov.families.matrix_problems import NuclearNorm
@@ -32,6 +32,7 @@ SOLVER_ACCURACY = 1e-12
 @functools.singledispatch
 def family_of(problem: Any, lam: float, sigma: float = 1.0) -> Any:
     """Return the family of `problem` at `lam`, with data and penalty divided by `sigma`."""
+    check_problem(problem)
     name = type(problem).__name__
     msg = (
         f"{name} has no compiled family; use shtarkov.Lasso, ElasticNet, GroupLasso or NuclearNorm"

@@ -94,7 +94,7 @@ def path_rows(report: SelectionReport) -> list[dict[str, Any]]:
             "data": float(curve.data_nats[i]),
             "ln_c": float(curve.ln_c[i]),
             "n_active": int(curve.n_active[i]),
-            "mean_df": float(curve.mean_df[i]),
+            "mean_df": max(float(curve.mean_df[i]), 0.0),
             "chosen": float(curve.lams[i]) == report.lam,
             "tied": float(curve.lams[i]) in ties,
         }

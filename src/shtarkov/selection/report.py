@@ -28,14 +28,16 @@ class Code:
     std_error : its Monte Carlo standard error
     lam, tau, sigma : the parameters it would choose; None where it has none
     n_nonzero : coefficients it would use
+    eta : for labels, the weight of the objective
     """
 
     nats: float
     std_error: float
     lam: float | None
     tau: float | None
-    sigma: float
+    sigma: float | None
     n_nonzero: int
+    eta: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +55,8 @@ class CodelengthCurve:
     n_active : active coefficients for the user's data; ranks for the nuclear norm
     mean_df : expected degrees of freedom under the model
     coefs : (L, D) coefficients of the penalised columns
+    etas : for labels, the best weight of the objective at each penalty; `kappas` are then the
+        penalties and `mean_df` is eta lam |w|_1, whose expectation is the slope of ln C
     """
 
     lams: Floats
@@ -65,6 +69,7 @@ class CodelengthCurve:
     n_active: Ints
     mean_df: Floats
     coefs: Floats
+    etas: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +92,8 @@ class SelectionReport:
     notes : remarks that do not cast doubt
     sigma_known, conservative, n_samples, n_features, feature_names : the request
     n_draws, ess, rank_rhat, seed, seconds : the work behind it
+    eta, classes : for labels, the winner's weight of the objective and the two values; sigma is
+        then None
     """
 
     family: str
@@ -94,7 +101,7 @@ class SelectionReport:
     winner: str
     lam: float | None
     tau: float | None
-    sigma: float
+    sigma: float | None
     coef: Floats
     intercept: float | Floats
     codelength: float
@@ -116,6 +123,8 @@ class SelectionReport:
     rank_rhat: float | None
     seed: int
     seconds: float
+    eta: float | None = None
+    classes: tuple[Any, ...] | None = None
 
     @property
     def support(self) -> Ints:
@@ -150,7 +159,7 @@ class SelectionReport:
         return "\n".join(lines)
 
     def _parameters(self) -> list[tuple[str, float | None]]:
-        return [("lam", self.lam), ("tau", self.tau), ("sigma", self.sigma)]
+        return [("lam", self.lam), ("tau", self.tau), ("sigma", self.sigma), ("eta", self.eta)]
 
     def __repr__(self) -> str:
         return self.summary()

@@ -9,12 +9,15 @@ import numpy as np
 from shtarkov.selection.candidates import Candidate
 from shtarkov.selection.codes import codes_of
 from shtarkov.selection.data_part import DataPart
+from shtarkov.selection.fit_doubts import doubts_about_fit
 from shtarkov.selection.free import FreeChoice
 from shtarkov.selection.matched import MatchedCurve
 from shtarkov.selection.report import Code, CodelengthCurve, SelectionReport
 
 # Codes this close, in nats, are a coin toss whatever their Monte Carlo errors.
 COIN_TOSS = 2.0
+# Within this factor of the last penalty a minimum is at the end of the grid.
+AT_THE_END = 1.0001
 
 
 def assemble(
@@ -34,7 +37,10 @@ def assemble(
     best = candidates[winner]
     design = data.problem.design
     intercept, coef = design.full_coefficients(data.response, best.coef)
-    reasons = tuple(_reasons(candidates, winner, curve, choice, std_error))
+    reasons = (
+        *_reasons(candidates, winner, curve, choice, std_error),
+        *doubts_about_fit(data, best.coef),
+    )
     path = None if curve is None else curve.path
     return SelectionReport(
         family=data.problem.name,
@@ -94,6 +100,8 @@ def _reasons(
         reasons.extend(choice.warnings)
         if choice.at_edge:
             reasons.append("the free code's minimum is at the side of the region searched")
+        if curve is not None and choice.kappa <= AT_THE_END * curve.data.kappas[-1]:
+            reasons.append("the free code's minimum is at the smallest penalty: extend the grid")
     code = candidates[winner].code
     if not math.isfinite(code.nats):
         reasons.append("the codelength is not finite: y is fitted exactly, or scales are extreme")

@@ -166,6 +166,18 @@ def test_volume_and_norm_loss_are_those_of_the_dense_matrices(rng):
     assert row[obs.SIGN_ENERGY] == pytest.approx((norms[1] - norms[0]) / (2 * step), rel=1e-5)
 
 
+def test_the_volume_of_more_active_columns_than_dimensions(rng):
+    X, group_of = correlated_groups(rng, 4, (3, 3, 2))
+    family, y = make_family(X, group_of, 0.1), 5.0 * rng.standard_normal(4)
+    fit, row = solve(family, y), observed(family, y)
+    assert fit.active.size > 4
+    active = X[:, fit.active]
+    gram = active.T @ active
+    inverse = np.linalg.inv(gram + protocol.penalty_curvature(family, fit))
+    sizes = np.linalg.eigvalsh(inverse @ gram @ inverse)[-4:]
+    assert row[obs.LOG_VOLUME] == pytest.approx(-0.5 * np.log(sizes).sum())
+
+
 @pytest.mark.parametrize("weight", [1.5, 0.4, 2.5])
 def test_the_force_is_the_slope_of_the_potential(weight, rng):
     X, group_of = correlated_groups(rng, 7, (3, 2, 4))
