@@ -15,7 +15,7 @@ import pandas as pd
 from benchmarks.selection import store
 from benchmarks.selection.methods import TOLD
 
-OURS = ("auto", "prediction", "structure", "subset")
+OURS = ("auto", "prediction", "structure", "subset", "averaged")
 # Columns compared by ratio; others, which may be zero, by difference.
 RATIOS = ("risk", "test_error")
 SPREADS = ("lam_spread", "support_spread", "fit_spread")

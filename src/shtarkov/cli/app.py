@@ -23,7 +23,9 @@ File = Annotated[Path | None, typer.Argument(help="CSV or Parquet file with a li
 Target = Annotated[str | None, typer.Option(help="Column to explain.")]
 Demo = Annotated[str | None, typer.Option(help="Data shipped with scikit-learn: diabetes.")]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
-Family = Annotated[str, typer.Option(help="lasso or elastic-net.")]
+Family = Annotated[
+    str, typer.Option(help="lasso, elastic-net; for labels sparse_svm, sparse_logistic.")
+]
 L2Ratio = Annotated[float, typer.Option(help="elastic-net: weight of the squares over lam.")]
 Sigma = Annotated[str, typer.Option(help="Noise standard deviation, or unknown.")]
 KnownSigma = Annotated[float, typer.Option(help="Noise standard deviation.")]
@@ -60,6 +62,9 @@ def select(
     path: Annotated[bool, typer.Option("--path", help="Print every penalty tried.")] = False,
     seed: Seed = None,
     jobs: Jobs = None,
+    loss: Annotated[
+        str, typer.Option(help="sparse_svm: hinge or squared_hinge.")
+    ] = "squared_hinge",
 ) -> None:
     """Choose the penalty: which columns matter, how much, and how sure that is."""
     from shtarkov.cli.select_command import Request, run
@@ -68,6 +73,7 @@ def select(
         Request(
             file, target, demo, tuple(drop or ()), family, l2_ratio, sigma, criterion,
             conservative, std_error, standardize, intercept, json, report, plot, path, seed, jobs,
+            loss,
         )
     )  # fmt: skip
 
@@ -178,7 +184,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(arguments: list[str] | None) -> int:
     try:
-        code = app(args=arguments, prog_name="shtarkov", standalone_mode=False)
+        given = sys.argv[1:] if arguments is None else arguments
+        code = app(args=given or ["--help"], prog_name="shtarkov", standalone_mode=False)
     except (InvalidProblem, ImportError) as error:
         return _complain(str(error), USAGE)
     except (ShtarkovError, OSError, MemoryError) as error:

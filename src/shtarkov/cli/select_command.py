@@ -15,12 +15,15 @@ from shtarkov.cli.show import show_selection
 from shtarkov.cli.table_file import Table, read_table
 from shtarkov.errors import InvalidProblem, SamplingWarning
 from shtarkov.estimators.scaling import column_scales, scale_columns, unscale_report
+from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.families.problems import ElasticNet, Lasso
 from shtarkov.seeds import resolve_seed
 from shtarkov.selection.report import SelectionReport
 from shtarkov.selection.select import select
 
-FAMILIES = ("lasso", "elastic-net")
+FAMILIES = ("lasso", "elastic-net", "sparse-svm", "sparse-logistic")
+LABEL_FAMILIES = FAMILIES[2:]
+Problem = Lasso | ElasticNet | SparseSVM | SparseLogistic
 PICTURES = (".png", ".svg", ".pdf")
 PICTURE_DPI = 150
 # At a terminal a rough answer comes first, so that Ctrl-C always leaves one.
@@ -48,13 +51,15 @@ class Request(NamedTuple):
     path: bool
     seed: int | None
     jobs: int | None
+    loss: str = "squared_hinge"
 
 
 def run(request: Request) -> None:
     """Run the command."""
     check_outputs(request.report, request.plot)
     sigma = parse_sigma(request.sigma)
-    table = read_table(request.file, request.demo, request.target, request.drop)
+    labels = of_labels(request.family)
+    table = read_table(request.file, request.demo, request.target, request.drop, labels=labels)
     report = choose(request, table, sigma)
     if request.report is not None:
         report.to_html(request.report)
@@ -79,12 +84,29 @@ def parse_sigma(text: str) -> str | float:
         raise InvalidProblem(msg) from None
 
 
-def make_problem(family: str, l2_ratio: float, X: Any, intercept: bool) -> Lasso | ElasticNet:
+def of_labels(family: str) -> bool:
+    """Say whether a family explains labels."""
+    return family.replace("_", "-") in LABEL_FAMILIES
+
+
+def make_problem(
+    family: str,
+    l2_ratio: float,
+    X: Any,
+    intercept: bool,
+    loss: Any = "squared_hinge",
+    eta: Any = "unknown",
+) -> Problem:
     """Make the problem a command names."""
-    if family == "lasso":
+    named = family.replace("_", "-")
+    if named == "lasso":
         return Lasso(X, fit_intercept=intercept)
-    if family in ("elastic-net", "elastic_net"):
+    if named == "elastic-net":
         return ElasticNet(X, l2_ratio=l2_ratio, fit_intercept=intercept)
+    if named == "sparse-svm":
+        return SparseSVM(X, loss.replace("-", "_"), eta=eta, fit_intercept=intercept)
+    if named == "sparse-logistic":
+        return SparseLogistic(X, fit_intercept=intercept)
     msg = f"--family must be one of {', '.join(FAMILIES)}; got {family!r}"
     raise InvalidProblem(msg)
 
@@ -111,7 +133,7 @@ def choose(request: Request, table: Table, sigma: str | float) -> SelectionRepor
     """Run the selection; at a terminal roughly first, which Ctrl-C leaves standing."""
     scales = column_scales(table.X, None, request.intercept) if request.standardize else None
     X = table.X if scales is None else scale_columns(table.X, scales)
-    problem = make_problem(request.family, request.l2_ratio, X, request.intercept)
+    problem = make_problem(request.family, request.l2_ratio, X, request.intercept, request.loss)
     options = {
         "sigma": sigma,
         "criterion": request.criterion,

@@ -51,6 +51,7 @@ def _with_lam(family, lam):
         family.weights,
         family.steps,
         family.touching,
+        family.accuracy,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from shtarkov.errors import InvalidProblem, NotConverged, raise_for_status
 from shtarkov.families import protocol
 from shtarkov.families.group_lasso import GroupLassoFamily
 from shtarkov.families.lasso import LassoFamily
+from shtarkov.families.nuclear_work import NuclearFamily
 from shtarkov.families.observables import OBSERVABLES
 from shtarkov.geometry.choose import choose_route
 from shtarkov.sampling.active_columns import weight_of_squares
@@ -29,6 +31,7 @@ from shtarkov.sampling.ppmh import (
 )
 from shtarkov.sampling.ppmh_dense import DenseProposal
 from shtarkov.sampling.ppmh_geometry import DENSE, QR, ROUTES, Proposal
+from shtarkov.sampling.rank_ppmh_run import full_rank_maker
 from shtarkov.sampling.runs import Chunk, Plan, Request, Snapshot, chunk_of, parse_options
 from shtarkov.types import Floats, Ints, Status
 
@@ -120,10 +123,13 @@ def make_proposal(family: Any, solver: str, options: PpmhOptions) -> Proposal | 
 def plan(request: Request) -> Plan:
     """Check the request."""
     options = parse_options(PpmhOptions, request, "ppmh")
+    if isinstance(request.family, NuclearFamily):
+        if options.covariance != "projector":
+            raise InvalidProblem("covariance='d_en' needs the Elastic Net's lam2 > 0")
+        return Plan(N_WARMUP, CHUNK_DRAWS, full_rank_maker(request, options))
     if not isinstance(request.family, LassoFamily | GroupLassoFamily):
-        raise InvalidProblem(
-            "sampler='ppmh' serves Lasso, ElasticNet and GroupLasso; use sampler='hmc'"
-        )
+        msg = "sampler='ppmh' serves Lasso, ElasticNet, GroupLasso, NuclearNorm; use sampler='hmc'"
+        raise InvalidProblem(msg)
     proposal = make_proposal(request.family, request.solver, options)
 
     def make_run(rng: np.random.Generator) -> PpmhRun:
@@ -152,6 +158,7 @@ class PpmhRun:
     start : first data vector
     thin : steps for each recorded draw
     adapt : find the step in warm-up
+    loop : the compiled loop, with the signature of `run_ppmh`
     """
 
     def __init__(
@@ -163,7 +170,9 @@ class PpmhRun:
         *,
         thin: int = 1,
         adapt: bool = True,
+        loop: Callable[..., None] = run_ppmh,
     ) -> None:
+        self.loop = loop
         self.family, self.weight, self.rng = request.family, request.weight, rng
         self.request, self.proposal, self.thin, self.adapt = request, proposal, thin, adapt
         self.state = self._new_state(FIRST_CAPACITY)
@@ -212,7 +221,7 @@ class PpmhRun:
         )
         progress = np.zeros(2, np.int64)
         while True:
-            run_ppmh(
+            self.loop(
                 self.family,
                 self.weight,
                 self.proposal,
