@@ -25,11 +25,13 @@ def test_help_imports_nothing_heavy():
     started = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert all(name in done.stdout for name in ("select", "complexity", "sample", "check"))
+    assert all(
+        name in done.stdout for name in ("select", "compare", "complexity", "sample", "check")
+    )
     assert time.perf_counter() - started < 30.0
 
 
-@pytest.mark.parametrize("command", ["select", "complexity", "sample", "check"])
+@pytest.mark.parametrize("command", ["select", "compare", "complexity", "sample", "check"])
 def test_every_command_explains_itself(cli, command):
     done = cli(command, "--help")
     assert (done.code, done.err) == (0, "")

@@ -85,6 +85,40 @@ def select(
 
 
 @app.command()
+def compare(
+    file: File = None,
+    target: Target = None,
+    demo: Demo = None,
+    drop: Drop = None,
+    family: Annotated[
+        list[str] | None,
+        typer.Option(help="Family to compare; may be repeated. Default: lasso and elastic-net."),
+    ] = None,
+    l2_ratio: Annotated[
+        list[float] | None,
+        typer.Option(help="elastic-net: weight of the squares over lam; may be repeated."),
+    ] = None,
+    groups: Groups = None,
+    sigma: Sigma = "unknown",
+    criterion: Criterion = "auto",
+    std_error: StdError = 0.1,
+    intercept: Intercept = True,
+    json: Json = False,
+    seed: Seed = None,
+    jobs: Jobs = None,
+) -> None:
+    """Compare families: which describes the data in the fewest nats."""
+    from shtarkov.cli.compare_command import ComparisonRequest, run
+
+    run(
+        ComparisonRequest(
+            file, target, demo, tuple(drop or ()), tuple(family or ()), tuple(l2_ratio or ()),
+            groups, sigma, criterion, std_error, intercept, json, seed, jobs,
+        )
+    )  # fmt: skip
+
+
+@app.command()
 def complexity(
     lam: Annotated[list[float], typer.Option(help="Penalty; may be repeated.")],
     file: File = None,
