@@ -82,10 +82,9 @@ def select(
     if criterion not in CRITERIA:
         msg = f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}"
         raise InvalidProblem(msg)
-    scale = _known_sigma(sigma)
     check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     check_non_negative(conservative, "conservative")
-    chosen = resolve_seed(seed)
+    scale, chosen = _known_sigma(sigma), resolve_seed(seed)
     data = make_data_part(problem, y, scale)
     grid = _grid(data, lams, n_grid)
     options = {"n_chains": n_chains, "n_jobs": n_jobs, "max_draws": max_draws}
