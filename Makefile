@@ -62,7 +62,7 @@ $(LOWEST_VENV)/.installed: pyproject.toml constraints/lowest.txt
 # ---- what users and the continuous integration run --------------------------------------------------
 
 demo: $(VENV)/.installed
-	@$(BIN)/python -m shtarkov select --demo diabetes --seed 0 --report shtarkov-report.html
+	@$(BIN)/python -m shtarkov select --demo diabetes --path --seed 1 --report shtarkov-report.html
 
 test: lint types docs tests tests-nojit
 	@echo "all tests passed"

@@ -1,8 +1,8 @@
 """Run the selection benchmark; stop it anywhere and start it again, nothing is done twice.
 
     python -m benchmarks.selection.run --preset smoke
-    python -m benchmarks.selection.run --preset standard --groups cv,criteria,subset --workers 2
-    python -m benchmarks.selection.run --preset standard --groups auto --budget 60 --redo
+    python -m benchmarks.selection.run --preset standard --groups cv,criteria --workers 2
+    python -m benchmarks.selection.run --preset standard --groups codes --budget 60 --redo
 
 Work goes in rounds: one data set of every setting before the second of any, so that a run that is
 cut short (--budget, in minutes) has been everywhere. Each process is single-threaded. The data of
@@ -176,7 +176,7 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--preset", choices=PRESETS, default="smoke")
-    parser.add_argument("--groups", default="cv,criteria,subset", help=", ".join(GROUPS))
+    parser.add_argument("--groups", default="cv,criteria,codes", help=", ".join(GROUPS))
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--budget", type=float, default=1e6, help="minutes, for the whole run")
     parser.add_argument("--out", type=Path, default=None, help="folder of the results")

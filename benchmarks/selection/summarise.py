@@ -15,10 +15,12 @@ import pandas as pd
 from benchmarks.selection import store
 from benchmarks.selection.methods import TOLD
 
-OURS = ("auto", "prediction", "structure", "subset")
+OURS = ("auto", "prediction", "structure", "subset", "average")
 # Columns compared by ratio; others, which may be zero, by difference.
 RATIOS = ("risk", "test_error")
 SPREADS = ("lam_spread", "support_spread", "fit_spread")
+# What the compact table of results keeps.
+RECORDED = ("relative_risk", "risk", "test_error", "f1", "k", "lam", "seconds", *SPREADS)
 TINY = 1e-12
 SIGNAL = ["shape", "correlation", "beta_type", "snr"]
 
@@ -149,6 +151,19 @@ def targets(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["auto, unless said", "target", "found"])
 
 
+def compact(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give means, standard errors and counts per kind of work, setting and method."""
+    columns = [column for column in RECORDED if column in frame]
+    by = frame.groupby(["kind", "setting", "method"])[columns]
+    counts = by.count()
+    errors = by.std(ddof=1) / np.sqrt(counts.where(counts > 1))
+    table = pd.concat({"mean": by.mean(), "error": errors}, axis=1).swaplevel(axis=1)
+    table = table.reindex(columns=[(c, of) for c in columns for of in ("mean", "error")])
+    table.columns = [c if of == "mean" else f"{c}_error" for c, of in table.columns]
+    table.insert(0, "n", counts.max(axis=1))
+    return table.dropna(axis=1, how="all")
+
+
 def show(title: str, table: pd.DataFrame, *, index: bool = True) -> None:
     """Print a table in Markdown."""
     print(f"\n## {title}\n")
@@ -191,10 +206,13 @@ def simulated_report(fits: pd.DataFrame) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--csv", type=Path, help="also write means and errors per setting")
     options = parser.parse_args()
     frame = load(options.folder)
     failed = frame[frame.error.notna()]
     frame = frame[frame.error.isna()]
+    if options.csv:
+        compact(frame).to_csv(options.csv, float_format="%.4g")
     print("# Selection benchmark")
     if len(failed):
         show("Failures", failed.groupby(["method", "error"]).size().reset_index(name="times"))

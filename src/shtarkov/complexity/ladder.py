@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 # Draws per chain before any error is looked at: autocorrelation times are two or three moves.
 PILOT = 40
-LONGEST_PILOT = 100
+LONGEST_PILOT = 40
 WARM_UP = 25
 MAX_ROUNDS = 12
 # An error this much over the wanted one is not worth another round, nor a warning.

@@ -8,6 +8,7 @@ neighbouring rungs give the same numbers with no quadrature, and check them. Slo
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -20,7 +21,9 @@ from threadpoolctl import threadpool_limits
 
 from shtarkov.complexity import ladder as rungs_of
 from shtarkov.complexity.bridge import bar_ladder
+from shtarkov.complexity.exact_path import exact_path
 from shtarkov.complexity.integrands import slope_in_lam
+from shtarkov.complexity.label_path import label_penalty_path
 from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.path_result import ComplexityPath
 from shtarkov.complexity.quadrature import (
@@ -35,6 +38,7 @@ from shtarkov.complexity.rung import Rung
 from shtarkov.errors import NotConverged, SamplingWarning
 from shtarkov.families.build import check_lams, check_sigma
 from shtarkov.families.compiled import family_of
+from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.progress import METER_UNITS, Meter, Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
 from shtarkov.settings import check_run
@@ -42,7 +46,7 @@ from shtarkov.types import Floats
 
 # Parts of the wanted error left to the two deterministic approximations.
 START_SHARE = 0.05
-QUADRATURE_SHARE = 0.1
+QUADRATURE_SHARE = 0.2
 MIN_OVERLAP = 0.03
 
 
@@ -62,7 +66,7 @@ def complexity_path(
 
     Parameters
     ----------
-    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ...
+    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ..., or for labels `SparseSVM`, `SparseLogistic`
     lams : penalties in any order, for half the squared residual plus lam times the norm
     sigma : noise standard deviation; only lam / sigma matters
     std_error : standard error wanted for every ln C, in nats
@@ -72,7 +76,11 @@ def complexity_path(
     progress : None shows a bar on a terminal, False never, or an object with start/advance/finish
     max_draws : draws per chain and rung after which the error reached is reported instead
     """
-    path = penalty_path(
+    grid = check_lams(lams)
+    exact = exact_path(problem, grid.lams[grid.position], check_sigma(sigma))
+    if exact is not None:
+        return exact
+    path: ComplexityPath = penalty_path(
         problem,
         lams,
         sigma=sigma,
@@ -88,6 +96,7 @@ def complexity_path(
     return path
 
 
+@functools.singledispatch
 def penalty_path(
     problem: Any,
     lams: ArrayLike,
@@ -100,7 +109,7 @@ def penalty_path(
     progress: bool | Progress | None,
     max_draws: int,
 ) -> ComplexityPath:
-    """Do the work of `complexity_path`, and leave its warnings to the caller."""
+    """Do the work of `complexity_path` by problem, and leave its warnings to the caller."""
     check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     grid = check_lams(lams)
     scale = check_sigma(sigma)
@@ -115,6 +124,10 @@ def penalty_path(
         mean_df=path.mean_df[grid.position],
         covariance=path.covariance[np.ix_(grid.position, grid.position)],
     )
+
+
+penalty_path.register(SparseSVM, label_penalty_path)
+penalty_path.register(SparseLogistic, label_penalty_path)
 
 
 class _LadderRun:

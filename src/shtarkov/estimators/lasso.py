@@ -23,7 +23,8 @@ class LassoNML(PenalisedRegressor):
     alphas : number of penalties on a grid, or the penalties, in scikit-learn's units
         (``alpha = lam / n_samples``)
     criterion : "auto" lets the empty, matched, free and subset codes compete; "prediction" is the
-        matched code; "structure" the free code
+        matched code; "structure" the free code; "average" weighs the coefficients of all codes
+        by exp(-codelength)
     noise_scale : standard deviation of the noise, or "unknown"
     conservative : take the largest penalty within this many standard errors of the least codelength
     fit_intercept : leave an intercept unpenalised

@@ -144,7 +144,7 @@ def expand(spec: Mapping[str, Any], sizes: Mapping[str, Any]) -> list[Cell]:
     names, values = list(axes), [v if isinstance(v, list) else [v] for v in axes.values()]
     cells = []
     for point in itertools.product(*values):
-        settings = {**dict(zip(names, point, strict=True)), **data_settings()}
+        settings = {**data_settings(), **dict(zip(names, point, strict=True))}
         if kind == "sample":
             settings = _sized(settings, sizes, axes["n_features"])
         cells.append(make_cell(kind, settings))
@@ -154,8 +154,8 @@ def expand(spec: Mapping[str, Any], sizes: Mapping[str, Any]) -> list[Cell]:
 def _sized(settings: dict[str, Any], sizes: Mapping[str, Any], all_features: Any) -> dict[str, Any]:
     """Put in steps and chains, and the paper's mean k."""
     n_warmup, n_draws = sizes["steps"][settings["method"]]
-    settings = {"n_warmup": n_warmup, "n_draws": n_draws, **settings}
-    settings["n_chains"] = sizes["n_chains"]
+    usual = {"n_warmup": n_warmup, "n_draws": n_draws, "n_chains": sizes["n_chains"]}
+    settings = {**usual, **settings}
     if settings["wanted_k"] == "table1":
         # A block with a single D stands for the middle of the paper's three.
         many = isinstance(all_features, list)

@@ -74,12 +74,20 @@ def disagreement(active: np.ndarray) -> dict[str, float]:
     }
 
 
-def measure(chains: Chains, n_samples: int) -> dict[str, Any]:
-    """Give a cell's row."""
+def measure(chains: Chains, n_samples: int, cpu_share: float) -> dict[str, Any]:
+    """Give a cell's row.
+
+    Parameters
+    ----------
+    chains : the draws, with "active" and "mse"
+    n_samples : N
+    cpu_share : processor time over wall time of the run: what a step takes on a machine with
+        nothing else to do
+    """
     score, mse = chains.log_volume, chains.extras["mse"]
     mean_k = float(chains.k.mean())
-    step_ms = 1e3 * chains.step_seconds
-    seconds = float(chains.step_seconds.sum(axis=1).mean())
+    step_ms = 1e3 * cpu_share * chains.step_seconds
+    seconds = 1e-3 * float(step_ms.sum(axis=1).mean())
     ess = size_per_chain(score)
     ess_residual = size_within_chains(chains.residual_sq)
     return {

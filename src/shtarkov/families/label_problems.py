@@ -49,6 +49,11 @@ class LabelDesign:
         """D."""
         return self.X.shape[1]
 
+    @property
+    def n_dim(self) -> int:
+        """Number of labels to code: all of them, with or without an intercept."""
+        return self.X.shape[0]
+
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
 class SparseSVM:
@@ -176,9 +181,16 @@ def stated_eta(problem: LabelProblem, eta: float | None = None) -> float:
     """Return the eta a calculation at a given eta is to use, or say that one is needed."""
     chosen = problem.eta if eta is None else check_eta(eta)
     if isinstance(chosen, str):
-        msg = 'the problem has eta="unknown": pass eta= here, or use select, which chooses it'
+        msg = 'the problem has eta="unknown": make it with a number, or use select, which chooses'
         raise InvalidProblem(msg)
     return chosen
+
+
+def refuse_sigma(sigma: object) -> None:
+    """Complain about a noise scale, which labels have not."""
+    if sigma not in (1.0, "unknown"):
+        msg = f"labels have no noise scale (the problem's eta takes its place); got sigma={sigma!r}"
+        raise InvalidProblem(msg)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

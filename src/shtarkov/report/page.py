@@ -73,7 +73,9 @@ def write_whole(path: str | Path, text: str) -> Path:
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """Write a number for reading; "none" where there is none."""
+    """Write a number for reading; "none" where there is none, commas between several."""
+    if np.ndim(value) > 0:
+        return ", ".join(number(item, digits) for item in value)
     return "none" if value is None else f"{value:.{digits}g}"
 
 
@@ -92,7 +94,7 @@ def path_rows(report: SelectionReport) -> list[dict[str, Any]]:
             "data": float(curve.data_nats[i]),
             "ln_c": float(curve.ln_c[i]),
             "n_active": int(curve.n_active[i]),
-            "mean_df": float(curve.mean_df[i]),
+            "mean_df": max(float(curve.mean_df[i]), 0.0),
             "chosen": float(curve.lams[i]) == report.lam,
             "tied": float(curve.lams[i]) in ties,
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shtarkov.families.reduce import Design
 from shtarkov.selection.data_part import DataPart
 from shtarkov.types import Floats
 
@@ -30,9 +31,9 @@ def doubts_about_fit(data: DataPart, coef: Floats) -> list[str]:
             f"only {data.n_dim} observations are left after the intercept: too few to tell noise "
             "from signal; give sigma="
         )
+    if not isinstance(data.problem.design, Design) or not np.any(coef):
+        return doubts  # a matrix of coefficients chooses no columns
     columns = data.problem.design.X[:, np.flatnonzero(coef)]
-    if columns.shape[1] == 0:
-        return doubts
     unit = columns / np.linalg.norm(columns, axis=0)
     basis, sizes, _ = np.linalg.svd(unit, full_matrices=False)
     if sizes[0] > BADLY_CONDITIONED * sizes[-1]:

@@ -28,9 +28,15 @@ from shtarkov.types import Floats
 
 # Ratios tau / kappa tried: below a fiftieth the weight is flat over any signal worth coding.
 RATIOS = np.geomspace(1.0, 0.01, 41)
+RATIO_STEP = float(RATIOS[0] / RATIOS[1])
+# Weights are small where the matched code would use this share of the dimensions; a window reaches
+# down to this ratio all the same.
+CROWDED = 0.6
+HIGHEST_FLOOR = 0.7
 # The window: this factor to both sides in kappa, this factor below the guess in tau.
 KAPPA_REACH = 1.25
 TAU_REACH = 2.0
+NEAR_TAU_REACH = 1.3
 KAPPA_NODES = 3
 FINE_KAPPAS = 25
 MAX_MOVES = 4
@@ -69,26 +75,38 @@ def free_code(
     seed: int,
     bar: Progress,
     start: FreeChoice | None = None,
+    longest: float = math.inf,
     **options: Any,
 ) -> FreeChoice | None:
-    """Find the shortest free code near `start` or a guess; None if no column can enter."""
+    """Find the shortest free code around a guess; None if no column can enter.
+
+    None also if the guess is longer than `longest`.
+
+    With a `start`, found before with larger errors, its kappa is kept: the codelength there, and
+    tau, are what is computed better.
+    """
     kappas = curve.data.kappas
     if kappas.size < 2:
         return None
+    crowded = _crowded_below(data, kappas)
     path = data.penalty_path(0.2 * float(curve.data.lams.min()))
     if start is None:
-        guess = _guess(data, path, kappas)
+        guess = _guess(data, path, kappas, crowded)
+        if guess.min() + 2.0 * statement_nats(data.problem.design.n_samples) > longest:
+            return None
         i, j = np.unravel_index(int(np.argmin(guess)), guess.shape)
         centre, ratio = float(kappas[i]), float(RATIOS[j])
+        kappa_reach, tau_reach = KAPPA_REACH, TAU_REACH
     else:
         centre, ratio = start.kappa, start.tau / start.kappa
+        kappa_reach, tau_reach = 1.0, NEAR_TAU_REACH
     top, bottom = float(kappas[0]), float(kappas[-1])
     choice = None
     for attempt in range(MAX_MOVES):
-        low = max(centre / KAPPA_REACH, bottom)
-        high = min(centre * KAPPA_REACH, top)
-        lowest_ratio = max(ratio / TAU_REACH, float(RATIOS[-1]))
-        window = _Window(low, high, lowest_ratio)
+        low = max(centre / kappa_reach, bottom)
+        high = min(centre * kappa_reach, top)
+        floor = min(max(crowded / low, float(RATIOS[-1])), HIGHEST_FLOOR)
+        window = _Window(low, high, max(ratio / tau_reach, floor), floor)
         found = _search(data, curve, path, window, std_error, seed + 100 * attempt, bar, options)
         if choice is None or found.codelength < choice.codelength:
             choice = found
@@ -103,18 +121,38 @@ class _Window:
     low: float
     high: float
     lowest_ratio: float
+    floor: float
+
+    @property
+    def is_point(self) -> bool:
+        """Say whether it holds one kappa."""
+        return self.low == self.high
 
 
-def _guess(data: DataPart, path: PenaltyPath | SolvedPath, kappas: Floats) -> Floats:
+def _crowded_below(data: DataPart, kappas: Floats) -> float:
+    """Find the weight below which the data most likely under it are those the columns interpolate.
+
+    With more columns than rows they outweigh, at small weights, all that a threshold lets pass:
+    ln C then grows by n nats with every factor e, no code is short there, and chains do not cross
+    between the two kinds. Judged by the matched code at penalty tau.
+    """
+    logs = np.linspace(math.log(kappas[0]), math.log(kappas[0] * RATIOS[-1]) - 1.0, 200)
+    crowded = outline_of(data.family).mean_df(logs) > CROWDED * data.n_dim
+    return float(np.exp(logs[np.argmax(crowded)])) if crowded.any() else 0.0
+
+
+def _guess(
+    data: DataPart, path: PenaltyPath | SolvedPath, kappas: Floats, crowded: float
+) -> Floats:
     """Guess L(kappa, tau) with the ln C of the family's outline."""
     outline = outline_of(data.family)
     nats = data.free_table(path, kappas, RATIOS)[0]
-    # An orthogonal design of more columns than dimensions does not exist: beyond a third of the
-    # dimensions the guess is no guide.
     ln_c = np.array(
         [[outline.ln_c(float(kappa), float(kappa * r)) for r in RATIOS] for kappa in kappas]
     )
-    return np.asarray(nats + ln_c)
+    ratios = np.broadcast_to(RATIOS, nats.shape)
+    out_of_reach = (ratios < 1.0) & (kappas[:, None] * ratios < crowded)
+    return np.where(out_of_reach, np.inf, nats + ln_c)
 
 
 def _search(
@@ -128,7 +166,9 @@ def _search(
     options: dict[str, Any],
 ) -> FreeChoice:
     """Sample ladders in tau at a few kappas of the window and minimise over it."""
-    nodes = chebyshev_nodes(math.log(window.low), math.log(window.high), KAPPA_NODES)
+    nodes = np.log([window.low])
+    if not window.is_point:
+        nodes = chebyshev_nodes(math.log(window.low), math.log(window.high), KAPPA_NODES)
     ratios = RATIOS[0.999 * window.lowest_ratio <= RATIOS]
     ladders = [
         luckiness_ladder(
@@ -142,7 +182,7 @@ def _search(
         )
         for index, kappa in enumerate(np.exp(nodes))
     ]
-    fine = np.linspace(nodes[0], nodes[-1], FINE_KAPPAS)
+    fine = nodes if window.is_point else np.linspace(nodes[0], nodes[-1], FINE_KAPPAS)
     rise, rise_variance = _surface(ladders, nodes, fine, ratios)
     matched, matched_error = _along(curve, fine)
     nats, sigmas, _ = data.free_table(path, np.exp(fine), ratios)
@@ -152,9 +192,11 @@ def _search(
     lengths = nats + ln_c + ln_i[:, None] + statement
     i, j = np.unravel_index(int(np.argmin(lengths)), lengths.shape)
     kappa, tau = math.exp(fine[i]), math.exp(fine[i]) * ratios[j]
-    inner_low = i < FINE_KAPPAS - 1 or window.low <= curve.data.kappas[-1] * 1.0001
-    inner_high = i > 0 or window.high >= curve.data.kappas[0] * 0.9999
-    inner_tau = j < ratios.size - 1 or RATIOS[-1] * 1.0001 >= ratios[-1]
+    lowest, highest = curve.data.kappas[-1] * 1.0001, curve.data.kappas[0] * 0.9999
+    at_side = not window.is_point and (
+        (i == fine.size - 1 and window.low > lowest) or (i == 0 and window.high < highest)
+    )
+    at_bottom = j == ratios.size - 1 and ratios[-1] > window.floor * RATIO_STEP
     return FreeChoice(
         float(lengths[i, j]),
         math.hypot(float(matched_error[i]), math.sqrt(float(rise_variance[i, j]))),
@@ -162,7 +204,7 @@ def _search(
         float(tau),
         float(sigmas[i, j]),
         float(ln_c[i, j]),
-        not (inner_low and inner_high and inner_tau),
+        bool(at_side or at_bottom),
         sum(ladder.n_draws for ladder in ladders),
         tuple(text for ladder in ladders for text in ladder.warnings),
     )

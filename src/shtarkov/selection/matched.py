@@ -2,18 +2,20 @@
 
 L(kappa) = data part + ln C_L(kappa) + ln I(kappa) [sigma unknown] + half ln N (THEORY 4b, 6). The
 ladder goes down only as far as the decision needs: a closed-form guess of ln C says where the
-minimum will be, the sampled curve says whether it has clearly passed it, and if not the ladder is
-lowered and, at the end of the grid, the grid extended.
+minimum may be, a rough ladder where it is, and the fine one whether it has clearly been passed. If
+not, the ladder is lowered and, at the end of the grid, the grid extended.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from shtarkov.complexity import ladder
+from shtarkov.complexity.exact_path import exact_path
 from shtarkov.complexity.noise_scale import ScalePath, scale_complexity_path
 from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.path import penalty_path
@@ -27,9 +29,21 @@ from shtarkov.types import Floats
 # Draws cost more the smaller the penalty, so no more of the curve is sampled than decides.
 CLEARLY_PASSED = 1.0
 PASSED_ERRORS = 4.0
-# The ladder is lowered by this factor when the curve is still falling at its end.
-LOWERING = 0.75
+# A rough ladder of one chain a rung, with this many times the error, finds the end of the fine one.
+SCOUT_ERRORS = 10.0
+SCOUT_CHAINS = 1
+# ln I lies within a third of a nat whatever the design: few draws know it well enough.
+SCALE_CHAINS = 2
+# While the curve is still falling at its end, its ladder is lowered to where that should change:
+# at most by this factor, and never trusting the guess of ln C by more than these.
+LOWERING = 0.5
+TRUSTED_SHARES = (0.3, 2.0)
 MAX_LOWERINGS = 20
+# Where more columns than rows can fit anything, the curve becomes flat instead of rising: it ends
+# where smaller penalties could gain less than this, judged over its last few points.
+FLAT = 0.5
+POWER_POINTS = 8
+LEAST_POWER = 0.5
 # The grid is extended at most this often.
 MAX_EXTENSIONS = 3
 # The guess of ln C starts where it is this small.
@@ -95,6 +109,22 @@ def guessed_ln_c(family: Any, kappas: Floats) -> Floats:
     return np.asarray(np.interp(-logs, -fine, total))
 
 
+class _Grid(NamedTuple):
+    """The grid, the data's part on it, and a guess of ln C."""
+
+    table: DataTable
+    guess: Floats
+
+    @property
+    def size(self) -> int:
+        """Number of penalties."""
+        return int(self.guess.size)
+
+
+def _grid(data: DataPart, kappas: Floats) -> _Grid:
+    return _Grid(data.table(kappas), guessed_ln_c(data.family, kappas))
+
+
 def matched_curve(
     data: DataPart,
     kappas: Floats,
@@ -115,39 +145,98 @@ def matched_curve(
     extend : whether the grid may grow when its end is the minimum; else all of it is computed
     options : n_chains, n_jobs, max_draws
     """
+    if not extend:
+        return _curve(data, data.table(kappas), std_error, seed, True, **options)
+    grid = _grid(data, kappas)
+    cut = _first_passed(grid.table.nats + grid.guess, CLEARLY_PASSED)
+    few = {**options, "n_chains": SCOUT_CHAINS}
+    error = SCOUT_ERRORS * std_error
+    grid, scout = _descend(data, grid, cut, error, seed, bar, is_scout=True, **few)
+    return _descend(data, grid, scout.codelengths.size, std_error, seed, bar, **options)[1]
+
+
+def refined_curve(
+    data: DataPart, curve: MatchedCurve, *, std_error: float, seed: int, **options: Any
+) -> MatchedCurve:
+    """Compute a curve again at its own penalties, more accurately."""
+    return _curve(data, curve.data, std_error, seed, curve.at_edge, **options)
+
+
+def _descend(
+    data: DataPart,
+    grid: _Grid,
+    cut: int,
+    std_error: float,
+    seed: int,
+    bar: Progress,
+    *,
+    is_scout: bool = False,
+    **options: Any,
+) -> tuple[_Grid, MatchedCurve]:
+    """Sample the first `cut` penalties, and more of them until the curve has passed its minimum."""
     extensions = 0
-    table = data.table(kappas)
-    guess = table.nats + guessed_ln_c(data.family, kappas)
-    cut = _first_passed(guess) if extend else kappas.size
     for _ in range(MAX_LOWERINGS):
-        curve = _curve(data, _head(table, cut), std_error, seed, cut == kappas.size, **options)
+        table = _head(grid.table, cut)
+        curve = _curve(data, table, std_error, seed, cut == grid.size, is_scout, **options)
         best = curve.best
         left = curve.codelengths[-1] - curve.codelengths[best]
         passed = max(CLEARLY_PASSED, PASSED_ERRORS * float(curve.difference_errors(best)[-1]))
         kappa, least = curve.data.kappas[best], curve.codelengths[best]
         bar.advance(0, kappa=float(kappa), nats=float(least), error=float(curve.std_errors[best]))
-        if left >= passed or not extend:
+        if left >= passed or ladder.INTERRUPTED in curve.path.warnings:
             break
-        if cut < kappas.size:
-            cut = max(cut + 1, int(np.sum(kappas > LOWERING * kappas[cut - 1])))
-            continue
-        more = extend_grid(kappas) if extensions < MAX_EXTENSIONS else np.empty(0)
-        if not curve.at_edge or more.size == 0:
+        if _gain_below(curve, data.n_dim) < FLAT:
             break
-        extensions += 1
-        kappas = np.concatenate([kappas, more])
-        table = data.table(kappas)
-        cut = kappas.size
-    return curve
+        if cut == grid.size:
+            more = extend_grid(grid.table.kappas) if curve.at_edge else np.empty(0)
+            if extensions == MAX_EXTENSIONS or more.size == 0:
+                break
+            extensions += 1
+            grid = _grid(data, np.concatenate([grid.table.kappas, more]))
+        cut = _next_cut(grid, curve, passed)
+    return grid, curve
 
 
-def _first_passed(guess: Floats) -> int:
-    """Count the grid points up to where the guessed curve has first risen clearly.
+def _next_cut(grid: _Grid, curve: MatchedCurve, passed: float) -> int:
+    """Predict where the curve will have passed its minimum, from the slope at its end.
 
-    From large penalties down: at small penalties the guess (orthogonal columns) is no guide.
+    Below the ladder ln C is taken to grow like the guess, in the proportion of their slopes there.
     """
-    risen = np.flatnonzero(guess > np.minimum.accumulate(guess) + CLEARLY_PASSED)
-    return guess.size if risen.size == 0 else int(risen[0]) + 1
+    cut = curve.codelengths.size
+    logs = np.log(grid.table.kappas)
+    slope = float(curve.path.mean_df[-1]) * (logs[cut - 1] - logs[cut])
+    share = slope / max(float(grid.guess[cut] - grid.guess[cut - 1]), 1e-12)
+    rise = np.clip(share, *TRUSTED_SHARES) * (grid.guess[cut:] - grid.guess[cut - 1])
+    below = curve.codelengths[-1] + rise + grid.table.nats[cut:] - grid.table.nats[cut - 1]
+    found = _first_passed(np.concatenate([curve.codelengths, below]), passed)
+    furthest = int(np.sum(grid.table.kappas > LOWERING * grid.table.kappas[cut - 1]))
+    return max(cut + 1, min(found, furthest))
+
+
+def _gain_below(curve: MatchedCurve, n_dim: int) -> float:
+    """Guess how many nats smaller penalties might still gain, where the model nears interpolation.
+
+    dL / d ln kappa = E_q|r|^2 - |r(y)|^2 (in units of sigma), and both fall to zero like kappa^p
+    where the columns can fit anything: the fall still to come is the slope over p. Where they
+    cannot p is about zero, and where they do not yet it is small: the guess is then infinite.
+    """
+    logs, df = np.log(curve.data.kappas), curve.path.mean_df
+    if logs.size < 2:
+        return math.inf
+    back = min(POWER_POINTS, logs.size - 1)
+    slope = (curve.data.nats[-2] - curve.data.nats[-1]) / (logs[-2] - logs[-1]) - df[-1]
+    left = np.maximum(n_dim - df[[-1 - back, -1]], 1e-3)
+    power = math.log(left[0] / left[1]) / (logs[-1 - back] - logs[-1])
+    return math.inf if power < LEAST_POWER else max(float(slope), 0.0) / power
+
+
+def _first_passed(lengths: Floats, margin: float) -> int:
+    """Count the grid points up to where a curve has first risen clearly.
+
+    From large penalties down: at small penalties a guess (orthogonal columns) is no guide.
+    """
+    risen = np.flatnonzero(lengths > np.minimum.accumulate(lengths) + margin)
+    return lengths.size if risen.size == 0 else int(risen[0]) + 1
 
 
 def _head(table: DataTable, count: int) -> DataTable:
@@ -161,24 +250,30 @@ def _head(table: DataTable, count: int) -> DataTable:
 
 
 def _curve(
-    data: DataPart, table: DataTable, std_error: float, seed: int, whole: bool, **options: Any
+    data: DataPart,
+    table: DataTable,
+    std_error: float,
+    seed: int,
+    whole: bool,
+    is_scout: bool = False,
+    **options: Any,
 ) -> MatchedCurve:
-    """Sample ln C (and ln I) along the table and add up."""
-    known = data.sigma is not None
+    """Sample ln C (and ln I, which changes too little to matter to a scout) and add up."""
+    known = data.sigma is not None or is_scout
     share = std_error if known else 0.9 * std_error
     units = data.sigma if data.sigma is not None else 1.0
-    path = penalty_path(
+    lams = table.kappas * units
+    path = exact_path(data.problem, lams, units) or penalty_path(
         data.problem,
-        table.kappas * units,
+        lams,
         sigma=units,
         std_error=share,
         seed=seed,
         progress=False,
         **options,
     )
-    statement = statement_nats(data.problem.design.n_samples)
-    codelengths = table.nats + path.ln_c + statement
-    scale = None
+    codelengths = table.nats + path.ln_c + statement_nats(data.problem.design.n_samples)
+    total, scale = path.covariance, None
     if not known:
         scale = scale_complexity_path(
             data.problem,
@@ -186,10 +281,9 @@ def _curve(
             std_error=0.4 * std_error,
             seed=seed + 1,
             progress=False,
-            **options,
+            **{**options, "n_chains": min(options["n_chains"], SCALE_CHAINS)},
         )
-        codelengths = codelengths + scale.ln_i
-    total = path.covariance if scale is None else path.covariance + scale.covariance
+        codelengths, total = codelengths + scale.ln_i, total + scale.covariance
     best = int(np.argmin(codelengths))
     at_edge = whole and best == codelengths.size - 1
     return MatchedCurve(table, path, scale, codelengths, np.sqrt(np.diag(total)), at_edge)

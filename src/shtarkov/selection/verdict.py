@@ -37,7 +37,9 @@ def assemble(
     winner = min(candidates, key=lambda name: candidates[name].code.nats)
     best = candidates[winner]
     design = data.problem.design
-    intercept, coef = full_coefficients(data, best.coef)
+    is_average = criterion == "average"
+    chosen = average(candidates) if is_average else best.coef
+    intercept, coef = design.full_coefficients(data.response, chosen)
     reasons = (
         *_reasons(candidates, winner, curve, choice, std_error),
         *doubts_about_fit(data, best.coef),
@@ -60,12 +62,15 @@ def assemble(
         near_ties=() if curve is None else _near_ties(curve),
         ok=not reasons,
         reasons=reasons,
-        notes=tuple(_notes(candidates, winner, data)),
+        notes=(
+            *_notes(candidates, winner, choice, data),
+            *([_mixture(candidates)] if is_average else []),
+        ),
         sigma_known=data.sigma is not None,
         conservative=conservative,
         n_samples=design.n_samples,
         n_features=coef.size,
-        feature_names=design.layout.names,
+        feature_names=design.coefficient_names,
         n_draws=(0 if path is None else path.n_draws) + (0 if choice is None else choice.n_draws),
         ess=None if path is None else path.ess,
         rank_rhat=None if path is None else path.rank_rhat,
@@ -74,14 +79,24 @@ def assemble(
     )
 
 
-def full_coefficients(data: DataPart, coef: Floats) -> tuple[float, Floats]:
-    """Put penalised and unpenalised coefficients on the user's columns."""
-    design = data.problem.design
-    intercept, unpenalised = design.unpenalised_coef(data.response, coef)
-    full = np.zeros(design.penalised.size + design.unpenalised.size)
-    full[design.penalised] = coef
-    full[design.unpenalised] = unpenalised
-    return float(intercept), full
+def code_weights(candidates: dict[str, Candidate]) -> dict[str, float]:
+    """Give exp(-codelength) of every code, as shares of their sum."""
+    nats = np.array([item.code.nats for item in candidates.values()])
+    weights = np.exp(np.min(nats) - nats)
+    return dict(zip(candidates, (weights / weights.sum()).tolist(), strict=True))
+
+
+def average(candidates: dict[str, Candidate]) -> Floats:
+    """Average the coefficients of all codes by their weights."""
+    shares = np.array(list(code_weights(candidates).values()))
+    return np.asarray(shares @ np.stack([item.coef for item in candidates.values()]))
+
+
+def _mixture(candidates: dict[str, Candidate]) -> str:
+    """Say what an average is made of."""
+    ranked = sorted(code_weights(candidates).items(), key=lambda item: -item[1])
+    parts = ", ".join(f"{share:.0%} {name}" for name, share in ranked if share >= 0.005)
+    return f"the coefficients are averages over the codes: {parts}"
 
 
 def _near_ties(curve: MatchedCurve) -> tuple[float, ...]:
@@ -121,7 +136,9 @@ def _reasons(
     return reasons
 
 
-def _notes(candidates: dict[str, Candidate], winner: str, data: DataPart) -> list[str]:
+def _notes(
+    candidates: dict[str, Candidate], winner: str, choice: FreeChoice | None, data: DataPart
+) -> list[str]:
     """Remark on ties between codes and on what was left out."""
     notes = []
     code: Code = candidates[winner].code
@@ -131,6 +148,11 @@ def _notes(candidates: dict[str, Candidate], winner: str, data: DataPart) -> lis
             notes.append(f"the {name} code is only {gap:.1f} nats longer: close to a coin toss")
     if "matched" in candidates and "free" not in codes_of(data.problem):
         notes.append(f"the {data.problem.name} has no free code")
+    elif choice is not None and "free" not in candidates:
+        error = choice.std_error
+        notes.append(f"the free code did not compete: its length is uncertain by {error:.1f} nats")
+    elif choice is None and "subset" in candidates and "matched" in candidates:
+        notes.append("the free code did not compete: others are shorter by far")
     return notes
 
 
@@ -148,7 +170,7 @@ def _curve(data: DataPart, curve: MatchedCurve) -> CodelengthCurve:
         ln_c=complexity,
         codelengths=curve.codelengths,
         std_errors=curve.std_errors,
-        n_active=np.count_nonzero(coefs, axis=1),
+        n_active=np.array([fit.active.size for fit in fits], dtype=np.int64),
         mean_df=curve.path.mean_df,
         coefs=coefs,
     )
