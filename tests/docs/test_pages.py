@@ -90,3 +90,11 @@ def test_a_traceback_names_the_line_of_the_page():
         run_page.run_block(block, {}, "page.md")
     assert caught.traceback[-1].lineno + 1 == 7
     assert Path(str(caught.traceback[-1].path)).name == "page.md"
+
+
+def test_the_reference_lists_every_public_name():
+    import shtarkov
+
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^::: shtarkov\.(\w+)$", page, re.MULTILINE))
+    assert set(shtarkov.__all__) <= listed
