@@ -20,13 +20,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from shtarkov import Lasso
-from shtarkov.errors import NotConverged, ShtarkovError
+from shtarkov.errors import ShtarkovError
 from shtarkov.families.compiled import family_of
 from shtarkov.families.observables import OBSERVABLES, K
 from shtarkov.sampling.ppmh_run import PpmhOptions, PpmhRun, first_point, make_proposal
 from shtarkov.sampling.runs import Chunk, Request, joined
 from shtarkov.seeds import rng_for
-from shtarkov.types import Status
 
 SEED = 20240501
 # (N, D, lam for columns of length one), and the paper's milliseconds per step and mean k.
@@ -115,43 +114,54 @@ def trajectories() -> None:
         )
 
 
-def ill_conditioned(n: int, n_features: int, condition: float) -> Any:
-    """Pairs of columns so close that a stratum with both has about this condition number."""
+def twins(n: int, n_features: int, condition: float) -> Any:
+    """Columns of length one in pairs so close that two of a pair have this condition number."""
     X = design(n, n_features)
-    twins = X[:, 1::2]
     gap = 2.0 / condition
-    X[:, 1::2] = X[:, : 2 * twins.shape[1] : 2] + gap * twins
+    X[:, 1::2] = X[:, ::2] + gap * X[:, 1::2]
     return X / np.linalg.norm(X, axis=0)
 
 
-def worst_condition(X: Any, active: Any) -> float:
-    distinct = np.unique(active, axis=0)[:200].astype(bool)
+def start_with_twins(X: Any, lam: float) -> Any:
+    """Give a data vector at which both of the first six pairs are active, with coefficients 1."""
+    columns = X[:, :12]
+    centre = np.linalg.pinv(columns.T) @ np.full(12, lam)
+    return columns.sum(axis=1) + centre
+
+
+def met(X: Any, active: Any) -> float:
+    """Give the largest condition number among the active sets of a run."""
+    distinct = np.unique(active, axis=0)[:100].astype(bool)
     return max((float(np.linalg.cond(X[:, row])) for row in distinct if row.any()), default=1.0)
 
 
 def conditioning() -> None:
-    n, n_features, lam = 100, 2000, 2.3
-    print("| wanted | solver | cond(X_A) met | mean k | accepted | failed | constraint | note |")
-    print("|" + 7 * "---:|" + "---|")
+    n, n_features, lam = 100, 2000, 2.62
+    print("| cond | solver | step | cond(X_A) met | k | accepted | failed | constraint | time |")
+    print("|---:|---|" + 7 * "---:|")
     for condition in CONDITIONS:
-        X = ill_conditioned(n, n_features, condition)
-        for solver in ("dense", "schur", "qr", "auto"):
-            run = make_run(X, lam, solver, step=2.4, record=True)
-            print(row_of(run, X, condition, solver), flush=True)
+        X = twins(n, n_features, condition)
+        # Steps so short that the twins stay active, and usual ones.
+        for step in (1.0 / condition, 2.4):
+            for solver in ("dense", "schur", "qr", "auto"):
+                run = make_run(X, lam, solver, step=step, record=True)
+                print(row_of(run, X, lam, condition, solver), flush=True)
 
 
-def row_of(run: PpmhRun, X: Any, condition: float, solver: str) -> str:
-    start = f"| {condition:.0e} | {solver} "
+def row_of(run: PpmhRun, X: Any, lam: float, condition: float, solver: str) -> str:
+    start = f"| {condition:.0e} | {solver} | {run.proposal.step:.0e} "
     try:
-        chunk = run.advance(1500)
+        run.restore({**run.snapshot(), "y": start_with_twins(X, lam)})
+        began = time.thread_time()
+        chunk = run.advance(1000)
+        seconds = (time.thread_time() - began) / 1000
     except ShtarkovError as error:
-        kind = "failed steps" if isinstance(error, NotConverged) else type(error).__name__
-        return f"{start}| | | | | | {kind}: {str(error)[:60]} |"
-    failed = {Status(i).name: int(c) for i, c in enumerate(chunk.failures) if i and c}
+        return f"{start}| | | | {type(error).__name__}: {str(error)[:70]} | | |"
+    failed = sum(int(count) for count in chunk.failures[1:])
     return (
-        f"{start}| {worst_condition(X, chunk.extras['active']):.0e} "
-        f"| {chunk.trace[:, K].mean():.1f} | {chunk.accepted.mean():.2f} | {sum(failed.values())} "
-        f"| {chunk.extras['constraint_residual'].max():.0e} | {failed or ''} |"
+        f"{start}| {met(X, chunk.extras['active']):.0e} | {chunk.trace[:, K].mean():.1f} "
+        f"| {chunk.accepted.mean():.2f} | {failed} "
+        f"| {chunk.extras['constraint_residual'].max():.0e} | {1e3 * seconds:.3f} ms |"
     )
 
 
