@@ -28,7 +28,9 @@ SIZE, CORRELATION = 5, 0.35
 # rows, columns, active groups, signal-to-noise ratio
 SETTINGS = ((100, 50, 2, 0.5), (100, 50, 2, 3.0), (100, 200, 2, 1.0), (100, 200, 6, 2.0))
 PURE_NOISE = (100, 200, 0, 0.0)
-N_SETS, N_FOLDS, N_LAMS, SEED = 20, 5, 100, 7
+N_SETS, N_FOLDS, N_LAMS, SEED = 8, 5, 100, 7
+# Accuracy wanted of the codelengths, in nats: a fraction of what separates models.
+STD_ERROR = 0.3
 
 
 class Data(NamedTuple):
@@ -56,12 +58,14 @@ def draw(setting: tuple[int, int, int, float], index: int) -> Data:
 
 
 def grouped_code(data: Data) -> np.ndarray:
-    return select(GroupLasso(data.X, data.group_of, fit_intercept=True), data.y, seed=1).coef
+    problem = GroupLasso(data.X, data.group_of, fit_intercept=True)
+    return select(problem, data.y, std_error=STD_ERROR, seed=1, n_jobs=1).coef
 
 
 def column_code(data: Data) -> np.ndarray:
     problem = Lasso(data.X, fit_intercept=True)
-    return select(problem, data.y, criterion="prediction", seed=1).coef
+    options = {"criterion": "prediction", "std_error": STD_ERROR, "seed": 1, "n_jobs": 1}
+    return select(problem, data.y, **options).coef
 
 
 def path_of(X: np.ndarray, y: np.ndarray, group_of: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -28,12 +28,19 @@ def heights(module, family, data, squares, n_dim):
 @pytest.mark.parametrize("n_orthogonal", [0, 7])
 def test_heights_are_those_of_the_walk(lam, n_orthogonal, rng):
     family = family_of(Lasso(rng.standard_normal((8, 12))), lam)
-    data = rng.standard_normal((20, 8)) * np.geomspace(1e-3, 1e3, 20)[:, None]
+    data = rng.standard_normal((20, 8)) * np.geomspace(0.2, 5.0, 20)[:, None]
     squares = rng.chisquare(n_orthogonal, 20) if n_orthogonal else np.zeros(20)
     walked = heights(rays, family, data, squares, 8 + n_orthogonal)
     solved = heights(solved_rays, family, data, squares, 8 + n_orthogonal)
     assert solved == pytest.approx(walked, abs=2e-3)
     assert np.sqrt(np.mean((solved - walked) ** 2)) < 5e-4
+
+
+def test_heights_depend_on_the_direction_alone(rng):
+    family = family_of(GroupLasso(rng.standard_normal((6, 8)), np.arange(8) // 2), 0.8)
+    data, none = rng.standard_normal((5, 6)), np.zeros(5)
+    near = heights(solved_rays, family, data, none, 6)
+    assert heights(solved_rays, family, 1e6 * data, none, 6) == pytest.approx(near, abs=1e-3)
 
 
 @pytest.mark.parametrize("orthogonal_sq", [0.0, 4.0])
