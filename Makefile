@@ -15,13 +15,14 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 VECLIB_
 PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types tests tests-nojit test-slow test-lowest bench format clean
+.PHONY: help demo test lint types docs tests tests-nojit test-slow test-lowest bench format clean
 
 help:
-	@echo "make demo         install into $(VENV) and show what the library does on the diabetes data"
+	@echo "make demo         install into $(VENV) and choose a penalty for the diabetes data"
 	@echo "make test         everything the continuous integration runs"
 	@echo "make test-slow    the long statistical tests"
 	@echo "make test-lowest  the unit tests on the oldest supported dependencies (PYTHON=python3.11)"
+	@echo "make docs         the documentation as a site, in build/site"
 	@echo "make bench        the timings quoted in the documentation"
 	@echo "make format       format the code and apply the safe lint fixes"
 	@echo "make clean        remove environments, caches and build output"
@@ -63,7 +64,7 @@ $(LOWEST_VENV)/.installed: pyproject.toml constraints/lowest.txt
 demo: $(VENV)/.installed
 	@$(BIN)/python -m shtarkov select --demo diabetes --path --seed 1 --report shtarkov-report.html
 
-test: lint types tests tests-nojit
+test: lint types docs tests tests-nojit
 	@echo "all tests passed"
 
 lint: $(VENV)/.installed-dev
@@ -72,6 +73,10 @@ lint: $(VENV)/.installed-dev
 
 types: $(VENV)/.installed-dev
 	$(BIN)/mypy
+
+# A page that does not parse, a link to nothing, a name without a docstring: all of it is an error.
+docs: $(VENV)/.installed-dev
+	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
 # ci_sample marks the slow tests that run on every commit all the same.
 tests: $(VENV)/.installed-dev

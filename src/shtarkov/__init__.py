@@ -19,11 +19,20 @@ if TYPE_CHECKING:
     from shtarkov.complexity.region import NormBall
     from shtarkov.complexity.result import ComplexityResult
     from shtarkov.complexity.spectrum import StratumSpectrum, stratum_spectrum
+    from shtarkov.complexity.tempered import LadderComplexity, ladder_complexity
     from shtarkov.errors import SamplingWarning, ShtarkovError
     from shtarkov.estimators.elastic_net import ElasticNetNML
+    from shtarkov.estimators.group_lasso import GroupLassoNML
     from shtarkov.estimators.lasso import LassoNML
-    from shtarkov.families.problems import ElasticNet, Lasso
+    from shtarkov.estimators.nuclear_norm import NuclearNormNML
+    from shtarkov.estimators.sparse_logistic import SparseLogisticNML
+    from shtarkov.estimators.sparse_svm import SparseSVMNML
+    from shtarkov.families.groups import groups_by_prefix
+    from shtarkov.families.label_problems import SparseLogistic, SparseSVM
+    from shtarkov.families.matrix_problems import NuclearNorm
+    from shtarkov.families.problems import ElasticNet, GroupLasso, Lasso
     from shtarkov.sampling.chains import Chains
+    from shtarkov.sampling.label_chains import LabelChains
     from shtarkov.sampling.sample import sample
     from shtarkov.selection.compare import ComparisonReport, compare
     from shtarkov.selection.report import SelectionReport
@@ -40,17 +49,29 @@ __all__ = [
     "ComplexityResult",
     "ElasticNet",
     "ElasticNetNML",
+    "GroupLasso",
+    "GroupLassoNML",
+    "LabelChains",
+    "LadderComplexity",
     "Lasso",
     "LassoNML",
     "NormBall",
+    "NuclearNorm",
+    "NuclearNormNML",
     "SamplerSettings",
     "SamplingWarning",
     "SelectionReport",
     "ShtarkovError",
+    "SparseLogistic",
+    "SparseLogisticNML",
+    "SparseSVM",
+    "SparseSVMNML",
     "StratumSpectrum",
     "compare",
     "complexity",
     "complexity_path",
+    "groups_by_prefix",
+    "ladder_complexity",
     "level_set_mass",
     "sample",
     "scale_complexity",
@@ -66,17 +87,29 @@ _MODULE_OF = {
     "ComplexityResult": "shtarkov.complexity.result",
     "ElasticNet": "shtarkov.families.problems",
     "ElasticNetNML": "shtarkov.estimators.elastic_net",
+    "GroupLasso": "shtarkov.families.problems",
+    "GroupLassoNML": "shtarkov.estimators.group_lasso",
+    "LabelChains": "shtarkov.sampling.label_chains",
+    "LadderComplexity": "shtarkov.complexity.tempered",
     "Lasso": "shtarkov.families.problems",
     "LassoNML": "shtarkov.estimators.lasso",
     "NormBall": "shtarkov.complexity.region",
+    "NuclearNorm": "shtarkov.families.matrix_problems",
+    "NuclearNormNML": "shtarkov.estimators.nuclear_norm",
     "SamplerSettings": "shtarkov.settings",
     "SamplingWarning": "shtarkov.errors",
     "SelectionReport": "shtarkov.selection.report",
     "ShtarkovError": "shtarkov.errors",
+    "SparseLogistic": "shtarkov.families.label_problems",
+    "SparseLogisticNML": "shtarkov.estimators.sparse_logistic",
+    "SparseSVM": "shtarkov.families.label_problems",
+    "SparseSVMNML": "shtarkov.estimators.sparse_svm",
     "StratumSpectrum": "shtarkov.complexity.spectrum",
     "compare": "shtarkov.selection.compare",
     "complexity": "shtarkov.complexity.estimate",
     "complexity_path": "shtarkov.complexity.path",
+    "groups_by_prefix": "shtarkov.families.groups",
+    "ladder_complexity": "shtarkov.complexity.tempered",
     "level_set_mass": "shtarkov.complexity.level_set_mass",
     "sample": "shtarkov.sampling.sample",
     "scale_complexity": "shtarkov.complexity.noise_scale",

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from shtarkov.errors import InvalidProblem
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # A bar that flashes up for a short run says nothing; two seconds is when people start to wonder.
 SHOW_AFTER_SECONDS = 2.0
+# Between two lines of a log.
+LINE_EVERY_SECONDS = 20.0
 # The length of one `Meter`, whatever it counts.
 METER_UNITS = 1000
 
@@ -148,6 +150,41 @@ class RichProgress:
         )
         self._task = self._bar.add_task(self._description, total=self._total, numbers="")
         self._bar.start()
+
+
+class LineProgress:
+    """A line of text now and then, for logs: share done and time left."""
+
+    def __init__(self, stream: TextIO, every: float = LINE_EVERY_SECONDS) -> None:
+        self._stream, self._every = stream, every
+        self._lock = threading.Lock()
+        self._total = self._done = 0
+        self._description = ""
+        self._started_at = self._told_at = 0.0
+
+    def start(self, total: int, description: str) -> None:
+        """Remember when the run began."""
+        with self._lock:
+            self._total, self._done, self._description = total, 0, description
+            self._started_at = self._told_at = time.monotonic()
+
+    def advance(self, n: int, **numbers: float) -> None:
+        """Count, and say how far the run is if that was not said lately."""
+        with self._lock:
+            self._done += n
+            now = time.monotonic()
+            if now - self._told_at < self._every:
+                return
+            self._told_at = now
+            left = (now - self._started_at) * (self._total / max(self._done, 1) - 1.0)
+            share = 100.0 * self._done / max(self._total, 1)
+            shown = "".join(f", {name} {value:.3g}" for name, value in numbers.items())
+            text = f"{self._description}: {share:.0f} %, about {left / 60.0:.1f} min left{shown}\n"
+            self._stream.write(text)
+            self._stream.flush()
+
+    def finish(self) -> None:
+        """Say nothing more."""
 
 
 def resolve_progress(progress: bool | Progress | None) -> Progress:

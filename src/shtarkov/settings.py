@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from shtarkov.errors import InvalidProblem
 
 
@@ -15,10 +17,10 @@ def _require(condition: bool, name: str, value: object, rule: str) -> None:
 
 
 def _require_count(name: str, value: object, least: int) -> None:
-    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
     _require(is_integer, name, value, f"an integer of at least {least}")
-    assert isinstance(value, int)
-    _require(value >= least, name, value, f"an integer of at least {least}")
+    assert isinstance(value, int | np.integer)
+    _require(bool(value >= least), name, value, f"an integer of at least {least}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +54,9 @@ class SamplerSettings:
         target, share = self.target_acceptance, self.max_failure_share
         _require(0.0 < target < 1.0, "target_acceptance", target, "between 0 and 1")
         _require(0.0 <= share <= 1.0, "max_failure_share", share, "between 0 and 1")
-        if self.n_jobs is not None:
-            _require(self.n_jobs != 0, "n_jobs", self.n_jobs, "None, -1 or a positive integer")
+        jobs: object = self.n_jobs
+        usable = jobs is None or (isinstance(jobs, int | np.integer) and jobs != 0)
+        _require(usable, "n_jobs", jobs, "None, -1 or a positive integer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +77,17 @@ class AccuracySettings:
     min_ess_per_chain: float = 100.0
 
     def __post_init__(self) -> None:
-        error = self.std_error
-        _require(math.isfinite(error) and error > 0.0, "std_error", error, "positive and finite")
+        error: object = self.std_error
+        is_number = isinstance(error, int | float | np.floating)
+        usable = is_number and math.isfinite(self.std_error) and self.std_error > 0.0
+        _require(usable, "std_error", error, "positive and finite")
         _require_count("max_draws", self.max_draws, 1)
         rhat, ess = self.max_rank_rhat, self.min_ess_per_chain
         _require(rhat > 1.0, "max_rank_rhat", rhat, "greater than 1")
         _require(ess >= 0.0, "min_ess_per_chain", ess, "zero or more")
+
+
+def check_run(*, std_error: float, max_draws: int, n_chains: int, n_jobs: int | None) -> None:
+    """Refuse options of a sampled estimate that cannot work, before anything is computed."""
+    AccuracySettings(std_error=std_error, max_draws=max_draws)
+    SamplerSettings(n_chains=n_chains, n_jobs=n_jobs)

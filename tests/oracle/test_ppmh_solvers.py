@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import shtarkov
+from shtarkov.families.problems import GroupLasso
 from shtarkov.sampling.chains import QUANTITIES
 from shtarkov.sampling.sample import sample
 
@@ -50,6 +51,18 @@ def test_elastic_net(covariance):
     )
     assert_same_trajectory(dense, schur)
     assert_same_trajectory(dense, qr)
+
+
+def test_group_lasso():
+    X = np.random.default_rng(3).standard_normal((20, 30))
+    problem = GroupLasso(X, np.repeat(np.arange(10), 3))
+    dense, schur, qr = trajectories(
+        problem, 6.0, ("dense", "schur", "qr"), n_draws=1000, n_warmup=500
+    )
+    assert_same_trajectory(dense, schur)
+    assert_same_trajectory(dense, qr)
+    assert np.ptp(schur.k) >= 6
+    assert schur.extras["constraint_residual"].max() < 1e-10
 
 
 def test_without_a_gram_matrix_the_trajectory_is_the_same(monkeypatch):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shtarkov import Lasso
+from shtarkov import GroupLasso, Lasso
 from shtarkov.complexity import closed_form
 from shtarkov.complexity.enumeration import enumerate_strata
 from shtarkov.complexity.path import penalty_path
@@ -38,8 +38,15 @@ def correlated(n_seeds):
     return scores(Lasso(X), lams, exact, n_seeds)
 
 
+def grouped(n_seeds):
+    lams, problem = [0.6, 1.2], GroupLasso(np.eye(12), np.arange(12) // 4)
+    groups = (np.ones(3), np.full(3, 4))
+    exact = [closed_form.group_lasso_ln_c(*groups, lam, weights=problem.weights) for lam in lams]
+    return scores(problem, lams, exact, n_seeds)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [orthonormal, correlated])
+@pytest.mark.parametrize("make", [orthonormal, correlated, grouped])
 def test_two_standard_errors_hold_nineteen_times_in_twenty(make):
     z = make(200)
     share = (np.abs(z) < 2.0).mean(axis=0)
@@ -47,7 +54,7 @@ def test_two_standard_errors_hold_nineteen_times_in_twenty(make):
     assert np.abs(z.mean(axis=0)).max() < 0.35, z.mean(axis=0)
 
 
-@pytest.mark.parametrize("make", [orthonormal, correlated])
+@pytest.mark.parametrize("make", [orthonormal, correlated, grouped])
 def test_a_few_seeds(make):
     z = make(24)
     # The mean square of 24 standard normals exceeds 2.1 once in a thousand times.

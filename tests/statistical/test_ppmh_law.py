@@ -5,8 +5,10 @@ import pytest
 
 import shtarkov
 from shtarkov.complexity.enumeration import enumerate_strata
+from shtarkov.diagnostics.convergence import mean_error
 from shtarkov.families.compiled import family_of
 from shtarkov.families.observables import ENVELOPE, OBSERVABLES
+from shtarkov.families.problems import GroupLasso
 from shtarkov.sampling.ppmh_run import PpmhOptions, PpmhRun, make_proposal
 from shtarkov.sampling.runs import Request
 from shtarkov.sampling.sample import sample
@@ -36,6 +38,46 @@ def test_law_of_k_is_that_of_enumeration(oracle, epsilon):
     assert not chains.failures
 
 
+def test_group_lasso_has_the_law_of_hamiltonian_moves():
+    oracle = oracles("group_lasso_quadrature")[0]
+    problem = GroupLasso(np.array(oracle["X"]), oracle["groups"])
+    chains = sample(
+        problem, oracle["lam"], sampler="ppmh", epsilon=0.3, n_draws=15_000, thin=2, seed=12
+    )
+    other = sample(problem, oracle["lam"], n_draws=8000, seed=13)
+    assert 0.2 < chains.accepted.mean() < 0.5
+    # Quantities of equal mean under the law, whatever its normalising constant (THEORY section 4).
+    assert abs(z_score(chains.penalty - chains.df, 0.0)) < 4.0
+    assert abs(z_score(chains.n_dim - chains.residual_sq - chains.df, 0.0)) < 4.0
+    for name in ("k", "df", "envelope"):
+        mine, theirs = getattr(chains, name), getattr(other, name)
+        error = np.hypot(mean_error(mine), mean_error(theirs))
+        assert abs(mine.mean() - theirs.mean()) < 4.0 * error, name
+
+
+def test_a_singular_proposal_keeps_the_active_set_it_starts_with():
+    rng = np.random.default_rng(6)
+    problem = shtarkov.Lasso(rng.standard_normal((12, 20)))
+    chains = sample(
+        problem,
+        2.5,
+        sampler="ppmh",
+        epsilon=1e-12,
+        step=1.0,
+        start="target",
+        n_draws=2000,
+        n_warmup=100,
+        n_chains=6,
+        seed=3,
+        record=("active",),
+    )
+    assert (np.ptp(chains.k, axis=1) == 0).all()
+    assert np.ptp(chains.extras["active"].astype(int), axis=1).max() == 0
+    assert chains.accepted.mean() > 0.05
+    # Each chain began at its own draw of the target.
+    assert np.ptp(chains.k) > 0
+
+
 def run_with(oracle, **broken):
     family = family_of(shtarkov.Lasso(oracle["X"]), oracle["lam"])
     request = Request(
@@ -48,9 +90,10 @@ def run_with(oracle, **broken):
         options={},
     )
     proposal = make_proposal(family, "schur", PpmhOptions(epsilon=0.3, step=3.0))
-    return PpmhRun(
-        request, proposal._replace(**broken), np.random.default_rng(5), adapt=False
-    ).advance(40_000)
+    rng = np.random.default_rng(5)
+    start = rng.standard_normal(family.Xt.shape[1])
+    run = PpmhRun(request, proposal._replace(**broken), rng, start, adapt=False)
+    return run.advance(40_000)
 
 
 def test_leaving_out_the_determinant_is_caught():

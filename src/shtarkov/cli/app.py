@@ -23,8 +23,15 @@ File = Annotated[Path | None, typer.Argument(help="CSV or Parquet file with a li
 Target = Annotated[str | None, typer.Option(help="Column to explain.")]
 Demo = Annotated[str | None, typer.Option(help="Data shipped with scikit-learn: diabetes.")]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
-Family = Annotated[str, typer.Option(help="lasso or elastic-net.")]
+Family = Annotated[
+    str,
+    typer.Option(help="lasso, elastic-net, group-lasso; for labels sparse-svm, sparse-logistic."),
+]
 L2Ratio = Annotated[float, typer.Option(help="elastic-net: weight of the squares over lam.")]
+Groups = Annotated[
+    str | None,
+    typer.Option(help="group-lasso: file of column,label lines, or a separator in the names."),
+]
 Sigma = Annotated[str, typer.Option(help="Noise standard deviation, or unknown.")]
 KnownSigma = Annotated[float, typer.Option(help="Noise standard deviation.")]
 Criterion = Annotated[str, typer.Option(help="auto, prediction, structure or average.")]
@@ -46,6 +53,7 @@ def select(
     drop: Drop = None,
     family: Family = "lasso",
     l2_ratio: L2Ratio = 0.1,
+    groups: Groups = None,
     sigma: Sigma = "unknown",
     criterion: Criterion = "auto",
     conservative: Annotated[
@@ -60,14 +68,18 @@ def select(
     path: Annotated[bool, typer.Option("--path", help="Print every penalty tried.")] = False,
     seed: Seed = None,
     jobs: Jobs = None,
+    loss: Annotated[
+        str, typer.Option(help="sparse_svm: hinge or squared_hinge.")
+    ] = "squared_hinge",
 ) -> None:
     """Choose the penalty: which columns matter, how much, and how sure that is."""
     from shtarkov.cli.select_command import Request, run
 
     run(
         Request(
-            file, target, demo, tuple(drop or ()), family, l2_ratio, sigma, criterion,
-            conservative, std_error, standardize, intercept, json, report, plot, path, seed, jobs,
+            file, target, demo, tuple(drop or ()), family, l2_ratio, groups, sigma,
+            criterion, conservative, std_error, standardize, intercept, json, report, plot, path,
+            seed, jobs, loss,
         )
     )  # fmt: skip
 
@@ -81,6 +93,7 @@ def complexity(
     drop: Drop = None,
     family: Family = "lasso",
     l2_ratio: L2Ratio = 0.1,
+    groups: Groups = None,
     sigma: KnownSigma = 1.0,
     std_error: StdError = 0.05,
     intercept: Intercept = True,
@@ -93,7 +106,17 @@ def complexity(
 
     run_complexity(
         DesignRequest(
-            file, target, demo, tuple(drop or ()), family, l2_ratio, intercept, json, seed, jobs
+            file,
+            target,
+            demo,
+            tuple(drop or ()),
+            family,
+            l2_ratio,
+            groups,
+            intercept,
+            json,
+            seed,
+            jobs,
         ),
         lam,
         sigma,
@@ -110,6 +133,7 @@ def sample(
     drop: Drop = None,
     family: Family = "lasso",
     l2_ratio: L2Ratio = 0.1,
+    groups: Groups = None,
     sigma: KnownSigma = 1.0,
     sampler: Annotated[str, typer.Option(help="hmc, ppmh, ...")] = "hmc",
     draws: Annotated[int, typer.Option(help="Draws of each chain.")] = 1000,
@@ -125,12 +149,45 @@ def sample(
 
     run_sample(
         DesignRequest(
-            file, target, demo, tuple(drop or ()), family, l2_ratio, intercept, json, seed, jobs
+            file,
+            target,
+            demo,
+            tuple(drop or ()),
+            family,
+            l2_ratio,
+            groups,
+            intercept,
+            json,
+            seed,
+            jobs,
         ),
         lam,
         sigma,
         Draws(sampler, draws, chains, output),
     )
+
+
+@app.command()
+def reproduce(
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            help="table1 table2 fig-scaling fig-equivalence fig-speedup fig-traces fig-acf claims, "
+            "or all."
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder; what is finished there is not run again.")],
+    preset: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "laptop",
+    backend: Annotated[str, typer.Option(help="local, dask or ray.")] = "local",
+    scheduler: Annotated[str | None, typer.Option(help="Address of a running cluster.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Where the page of claims goes.")] = None,
+    json: Json = False,
+    jobs: Annotated[int | None, typer.Option(help="Processes; -1 for all cores.")] = None,
+) -> None:
+    """Run the paper's experiments again: tables, figures, and a verdict on every claim."""
+    from shtarkov.cli.reproduce_command import ReproduceRequest, run
+
+    run(ReproduceRequest(tuple(targets), out, preset, backend, scheduler, page, json, jobs))
 
 
 @app.command()
@@ -155,7 +212,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(arguments: list[str] | None) -> int:
     try:
-        code = app(args=arguments, prog_name="shtarkov", standalone_mode=False)
+        given = sys.argv[1:] if arguments is None else arguments
+        code = app(args=given or ["--help"], prog_name="shtarkov", standalone_mode=False)
     except (InvalidProblem, ImportError) as error:
         return _complain(str(error), USAGE)
     except (ShtarkovError, OSError, MemoryError) as error:

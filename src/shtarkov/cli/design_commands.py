@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 from rich.markup import escape
 
+from shtarkov.cli.family_options import FamilyOptions, Problem, make_problem, of_labels
 from shtarkov.cli.live import LiveStatus
-from shtarkov.cli.select_command import make_problem
 from shtarkov.cli.show import console, grid
 from shtarkov.cli.table_file import Table, read_table
 from shtarkov.complexity.estimate import complexity
 from shtarkov.complexity.path import complexity_path
 from shtarkov.errors import InvalidProblem, SamplingWarning
-from shtarkov.families.problems import ElasticNet, Lasso
 from shtarkov.sampling.sample import sample
 from shtarkov.seeds import resolve_seed
 
@@ -32,15 +31,24 @@ class DesignRequest(NamedTuple):
     drop: tuple[str, ...]
     family: str
     l2_ratio: float
+    groups: str | None
     intercept: bool
     json: bool
     seed: int | None
     jobs: int | None
 
-    def read(self) -> tuple[Table, Lasso | ElasticNet]:
+    def read(self) -> tuple[Table, Problem]:
         """Read the design and make the problem."""
-        table = read_table(self.file, self.demo, self.target, self.drop, needs_target=False)
-        return table, make_problem(self.family, self.l2_ratio, table.X, self.intercept)
+        table = read_table(
+            self.file,
+            self.demo,
+            self.target,
+            self.drop,
+            needs_target=False,
+            labels=of_labels(self.family),
+        )
+        options = FamilyOptions(self.family, self.l2_ratio, self.groups, self.intercept, eta=1.0)
+        return table, make_problem(options, table.X, table.names)
 
 
 class Draws(NamedTuple):

@@ -10,17 +10,16 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from shtarkov.cli.family_options import FamilyOptions, make_problem, of_labels
 from shtarkov.cli.live import LiveStatus
 from shtarkov.cli.show import show_selection
 from shtarkov.cli.table_file import Table, read_table
 from shtarkov.errors import InvalidProblem, SamplingWarning
 from shtarkov.estimators.scaling import column_scales, scale_columns, unscale_report
-from shtarkov.families.problems import ElasticNet, Lasso
 from shtarkov.seeds import resolve_seed
 from shtarkov.selection.report import SelectionReport
 from shtarkov.selection.select import select
 
-FAMILIES = ("lasso", "elastic-net")
 PICTURES = (".png", ".svg", ".pdf")
 PICTURE_DPI = 150
 # At a terminal a rough answer comes first, so that Ctrl-C always leaves one.
@@ -36,6 +35,7 @@ class Request(NamedTuple):
     drop: tuple[str, ...]
     family: str
     l2_ratio: float
+    groups: str | None
     sigma: str
     criterion: str
     conservative: float
@@ -48,13 +48,15 @@ class Request(NamedTuple):
     path: bool
     seed: int | None
     jobs: int | None
+    loss: str = "squared_hinge"
 
 
 def run(request: Request) -> None:
     """Run the command."""
     check_outputs(request.report, request.plot)
     sigma = parse_sigma(request.sigma)
-    table = read_table(request.file, request.demo, request.target, request.drop)
+    labels = of_labels(request.family)
+    table = read_table(request.file, request.demo, request.target, request.drop, labels=labels)
     report = choose(request, table, sigma)
     if request.report is not None:
         report.to_html(request.report)
@@ -79,16 +81,6 @@ def parse_sigma(text: str) -> str | float:
         raise InvalidProblem(msg) from None
 
 
-def make_problem(family: str, l2_ratio: float, X: Any, intercept: bool) -> Lasso | ElasticNet:
-    """Make the problem a command names."""
-    if family == "lasso":
-        return Lasso(X, fit_intercept=intercept)
-    if family in ("elastic-net", "elastic_net"):
-        return ElasticNet(X, l2_ratio=l2_ratio, fit_intercept=intercept)
-    msg = f"--family must be one of {', '.join(FAMILIES)}; got {family!r}"
-    raise InvalidProblem(msg)
-
-
 def check_outputs(report: Path | None, plot: Path | None) -> None:
     """Complain about files that cannot be written before any time is spent."""
     for path in (report, plot):
@@ -111,7 +103,10 @@ def choose(request: Request, table: Table, sigma: str | float) -> SelectionRepor
     """Run the selection; at a terminal roughly first, which Ctrl-C leaves standing."""
     scales = column_scales(table.X, None, request.intercept) if request.standardize else None
     X = table.X if scales is None else scale_columns(table.X, scales)
-    problem = make_problem(request.family, request.l2_ratio, X, request.intercept)
+    family = FamilyOptions(
+        request.family, request.l2_ratio, request.groups, request.intercept, request.loss
+    )
+    problem = make_problem(family, X, table.names)
     options = {
         "sigma": sigma,
         "criterion": request.criterion,

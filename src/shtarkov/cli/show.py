@@ -82,7 +82,13 @@ def _parameters(report: SelectionReport) -> list[str]:
         parts.append(f"penalty lam {report.lam:.4g} (scikit-learn alpha {alpha:.4g})")
     if report.tau is not None and report.tau != report.lam:
         parts.append(f"luckiness weight tau {report.tau:.4g}")
-    parts.append(f"noise scale {report.sigma:.4g}{' (given)' if report.sigma_known else ''}")
+    if report.eta is not None:
+        parts.append(f"weight of the objective eta {report.eta:.4g}")
+    if report.sigma is not None:
+        given = " (given)" if report.sigma_known else ""
+        parts.append(f"noise scale {report.sigma:.4g}{given}")
+    if report.classes is not None:
+        parts.append(f"scores are positive for {escape(str(report.classes[-1]))}")
     return parts
 
 

@@ -26,14 +26,14 @@ class Table(NamedTuple):
     source : file name or demo, for headings
     X : (N, D); missing values are NaN if they were allowed
     names : of the columns of X
-    y : (N,) or None
+    y : (N,) numbers, or labels if those were asked for, or None
     target : its name
     """
 
     source: str
     X: Floats
     names: tuple[str, ...]
-    y: Floats | None
+    y: Any
     target: str | None
 
 
@@ -45,8 +45,12 @@ def read_table(
     *,
     needs_target: bool = True,
     allow_missing: bool = False,
+    labels: bool = False,
 ) -> Table:
-    """Read the table a command names: a file, or data shipped with scikit-learn."""
+    """Read the table a command names: a file, or data shipped with scikit-learn.
+
+    With `labels` the target is a column of any two values.
+    """
     if (file is None) == (demo is None):
         raise InvalidProblem("name one table: a CSV or Parquet file, or --demo diabetes")
     if file is not None:
@@ -63,15 +67,20 @@ def read_table(
     kept = [place for place, name in enumerate(names) if name not in {*drop, target}]
     if not kept:
         raise InvalidProblem("no column is left to explain the target with")
-    wanted = [*kept, *([] if target is None else [names.index(target)])]
-    numbers = {place: _as_numbers(columns[place], names[place], file) for place in wanted}
+    place_of_y = None if target is None else names.index(target)
+    wanted = kept if labels or place_of_y is None else [*kept, place_of_y]
+    numbers: dict[int | None, Any] = {
+        place: _as_numbers(columns[place], names[place], file) for place in wanted
+    }
     if not allow_missing:
         _refuse_missing({names[place]: numbers[place] for place in wanted})
+    if labels and place_of_y is not None:
+        numbers[place_of_y] = _as_labels(columns[place_of_y], names[place_of_y])
     return Table(
         source=source,
         X=np.column_stack([numbers[place] for place in kept]),
         names=tuple(names[place] for place in kept),
-        y=None if target is None else numbers[names.index(target)],
+        y=numbers.get(place_of_y),
         target=target,
     )
 
@@ -172,6 +181,30 @@ def _as_numbers(column: Any, name: str, file: Path | None) -> Floats:
             )
             raise InvalidProblem(msg) from None
     return numbers
+
+
+def _as_labels(column: Any, name: str) -> Any:
+    """Turn one column into labels of two values: whole numbers if all are, else text."""
+    texts = ["" if value is None else str(value).strip() for value in column]
+    missing = sum(text.lower() in MISSING for text in texts)
+    if missing:
+        msg = f"column {name!r} has {missing} missing labels; fill them in or drop those rows"
+        raise InvalidProblem(msg)
+    if all(_is_number(text) for text in texts):
+        numbers = np.array([float(text) for text in texts])
+        whole = np.all(numbers == np.rint(numbers))
+        values = numbers.astype(np.int64) if whole else numbers
+    else:
+        values = np.array(texts)
+    found = np.unique(values)
+    if found.size != 2:
+        shown = _listed([str(value) for value in found.tolist()], 4)
+        msg = (
+            f"column {name!r} holds {found.size} distinct values ({shown}); labels take two. "
+            "For numbers to predict use --family lasso"
+        )
+        raise InvalidProblem(msg)
+    return values
 
 
 def _refuse_missing(columns: dict[str, Floats]) -> None:

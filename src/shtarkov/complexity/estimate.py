@@ -11,6 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from shtarkov.complexity.exact import exact_ln_c, from_spectrum, refuse_ball
+from shtarkov.complexity.label_complexity import label_complexity
 from shtarkov.complexity.ladder import TOLERATED
 from shtarkov.complexity.luckiness import luckiness_ladder
 from shtarkov.complexity.path import penalty_path
@@ -21,9 +22,11 @@ from shtarkov.complexity.spectrum import stratum_spectrum
 from shtarkov.errors import InvalidProblem, SamplingWarning
 from shtarkov.families.build import check_lam, check_sigma
 from shtarkov.families.compiled import family_of
+from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.families.problems import Lasso
 from shtarkov.progress import METER_UNITS, InnerProgress, Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
+from shtarkov.settings import check_run
 
 # The error of the bridge is known only afterwards: draws are raised to what it asks for.
 BRIDGE_TRIES = 4
@@ -49,14 +52,14 @@ def complexity(
 
     Parameters
     ----------
-    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ...
+    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ..., or for labels `SparseSVM`, `SparseLogistic`
     lam : the penalty, for half the squared residual plus lam times the norm
     sigma : noise standard deviation
     tau : luckiness weight exp(-tau norm / sigma^2); None means tau = lam
     region : None for the luckiness integral, `NormBall(R)` for the restricted one (Lasso)
-    method : "closed_form" (orthogonal columns), "enumerate" (up to a dozen columns), "path"
-        (derivative identity), "bridge" (Bennett ratios; matched luckiness only) or "auto", which
-        takes the first that is exact and cheap
+    method : "closed_form" (orthogonal columns), "enumerate" (up to a dozen columns, or for labels
+        14 rows), "path" (derivative identity), "bridge" (Bennett ratios; matched luckiness only,
+        except for labels) or "auto", which takes the first that is exact and cheap
     std_error : standard error wanted from the sampling methods, in nats
     n_chains, n_jobs, seed, progress, max_draws : as for `complexity_path`
 
@@ -67,17 +70,19 @@ def complexity(
     >>> complexity(Lasso(np.eye(3)), 1.5)
     ln C = 0.114995 ± 0.000000 nats (closed_form, luckiness)
     """
+    check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     where = _region(tau, region)
     check_lam(lam)
     check_sigma(sigma)
     if method not in METHODS:
         msg = f"method must be one of {', '.join(METHODS)}; got {method!r}"
         raise InvalidProblem(msg)
-    exact = exact_ln_c(problem, lam, sigma, where, method)
-    if exact is not None:
-        return exact
-    run = functools.partial(
-        _sampled,
+    result: ComplexityResult = estimate(
+        problem,
+        lam,
+        sigma,
+        where,
+        method,
         std_error=std_error,
         n_chains=n_chains,
         n_jobs=n_jobs,
@@ -85,10 +90,22 @@ def complexity(
         progress=progress,
         max_draws=max_draws,
     )
-    result = run(problem, lam, sigma, where, method)
     for text in result.warnings:
         warnings.warn(text, SamplingWarning, stacklevel=2)
     return result
+
+
+@functools.singledispatch
+def estimate(
+    problem: Any, lam: float, sigma: float, where: Luckiness | NormBall, method: str, **options: Any
+) -> ComplexityResult:
+    """Do the work of `complexity` by problem, here for continuous data; warnings are left."""
+    exact = exact_ln_c(problem, lam, sigma, where, method)
+    return exact or _sampled(problem, lam, sigma, where, method, **options)
+
+
+estimate.register(SparseSVM, label_complexity)
+estimate.register(SparseLogistic, label_complexity)
 
 
 def _region(tau: float | None, region: Any) -> Luckiness | NormBall:

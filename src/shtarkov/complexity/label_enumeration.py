@@ -23,7 +23,7 @@ from shtarkov.families.label_family import NORM, PRIMAL, new_label_work
 from shtarkov.families.label_problems import LabelProblem, stated_eta
 from shtarkov.families.sparse_svm import label_family
 from shtarkov.families.svm_solve import relax_labels, start_at_zero
-from shtarkov.types import Floats, Status
+from shtarkov.types import Floats, Ints, Status
 
 LARGEST_N = 14
 OK = int(Status.OK)
@@ -38,29 +38,47 @@ class LabelTable:
     Attributes
     ----------
     lam : the penalty
+    n_samples : N
     envelope, norm : (2^(N-1),) objective and |w|_1
+    n_positive : (2^(N-1),) positive labels; the labeling of opposite sign has the others
     """
 
     lam: float
+    n_samples: int
     envelope: Floats
     norm: Floats
+    n_positive: Ints
 
-    def _weights(self, eta: float, tau: float | None) -> Floats:
+    def _weights(self, eta: float, tau: float | None, n_positive: int | None) -> Floats:
+        """Give the log-weight of every pair of labelings of opposite sign."""
         luckiness = self.lam if tau is None else tau
-        return np.asarray(-eta * (self.envelope - (self.lam - luckiness) * self.norm))
+        weights = -eta * (self.envelope - (self.lam - luckiness) * self.norm)
+        if n_positive is None:
+            return np.asarray(weights + math.log(2.0))
+        wanted = (self.n_positive == n_positive).astype(float)
+        wanted += self.n_samples - self.n_positive == n_positive
+        with np.errstate(divide="ignore"):
+            return np.asarray(weights + np.log(wanted))
 
-    def ln_c(self, eta: float, tau: float | None = None) -> float:
-        """Give ln C; `tau` is the penalty itself unless given."""
-        return float(logsumexp(self._weights(eta, tau))) + math.log(2.0)
+    def ln_c(self, eta: float, tau: float | None = None, n_positive: int | None = None) -> float:
+        """Give ln C; `tau` is the penalty itself unless given.
 
-    def mean(self, values: Floats, eta: float, tau: float | None = None) -> float:
+        With `n_positive` over the labelings with as many positive labels only.
+        """
+        return float(logsumexp(self._weights(eta, tau, n_positive)))
+
+    def mean(
+        self, values: Floats, eta: float, tau: float | None = None, n_positive: int | None = None
+    ) -> float:
         """Give the mean of `values` (one per labeling of the table) under q."""
-        weights = self._weights(eta, tau)
+        weights = self._weights(eta, tau, n_positive)
         return float(np.exp(weights - logsumexp(weights)) @ values)
 
 
 @kernel
-def fill_table(family: Any, y: Floats, work: Any, envelope: Floats, norm: Floats) -> int:
+def fill_table(
+    family: Any, y: Floats, work: Any, envelope: Floats, norm: Floats, n_positive: Ints
+) -> int:
     """Solve every labeling with the last label fixed, in Gray's order."""
     start_at_zero(family, y, work)
     for step in range(envelope.size):
@@ -75,6 +93,7 @@ def fill_table(family: Any, y: Floats, work: Any, envelope: Floats, norm: Floats
             return int(status)
         envelope[step] = work.values[PRIMAL]
         norm[step] = work.values[NORM]
+        n_positive[step] = np.sum(y > 0.0)
     return OK
 
 
@@ -86,11 +105,11 @@ def label_table(problem: LabelProblem, lam: float) -> LabelTable:
         raise InvalidProblem(msg)
     family = label_family(problem, lam)
     count = 2 ** (n - 1)
-    envelope, norm = np.zeros(count), np.zeros(count)
+    envelope, norm, n_positive = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
     work = new_label_work(family, family.Xt.shape[0])
-    status = fill_table(family, np.ones(n), work, envelope, norm)
+    status = fill_table(family, np.ones(n), work, envelope, norm, n_positive)
     raise_for_status(status, "enumerating labelings")
-    return LabelTable(float(lam), envelope, norm)
+    return LabelTable(float(lam), n, envelope, norm, n_positive)
 
 
 def enumerate_labels(

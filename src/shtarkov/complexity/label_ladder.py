@@ -1,20 +1,27 @@
 """ln C of labels at one penalty by bridges from eta = 0, where it is N ln 2.
 
-At a fixed penalty the laws exp(-eta (F + tau |w|_1)) differ only in the weights of two numbers, F
-and |w|_1, that every draw carries: no labels need to be solved again to move between laws. A ladder
-of laws from eta = 0 to the wanted one, each within reach of the last, is sampled, and all draws are
-combined by MBAR; the same draws give ln C and means at every (eta, tau) near the ladder. Slow twin:
-`complexity.label_enumeration`; independent check: `complexity.label_path`.
+At a fixed penalty the laws exp(-a F - b |w|_1), a = eta and b = eta tau, differ only in the weights
+of two numbers that every draw carries: no labels need to be solved again to move between laws. A
+ladder of laws from the flat one to the wanted one, each within reach of the last, is sampled by
+replica exchange, and all draws are combined by MBAR; the same draws give ln C at every law near the
+ladder. Slow twin: `complexity.label_enumeration`; independent check:
+`complexity.label_path`.
+
+With `n_positive` the sum is over labelings with that many positive labels only, and the flat law's
+ln C is ln binom(N, n_positive).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
+from shtarkov.complexity.label_base import log_counts
 from shtarkov.complexity.label_rung import (
+    MAX_GROWTH,
     MAX_ROUNDS,
     TOLERATED,
     LabelRung,
@@ -23,31 +30,69 @@ from shtarkov.complexity.label_rung import (
     make_rung,
     memory,
     mixing_warnings,
-    neyman_counts,
 )
-from shtarkov.complexity.mbar import MultiState, mbar
+from shtarkov.complexity.mbar import MultiState, block_labels, mbar
+from shtarkov.complexity.threads import advance_chains
 from shtarkov.families.label_family import LabelFamily
 from shtarkov.progress import Progress
+from shtarkov.sampling.label_tower import LabelTower
+from shtarkov.seeds import rng_for
 from shtarkov.types import Floats, Ints
 
 # Standard deviation of the change of energy between neighbouring laws: Bennett's ratio is near its
 # cheapest between one and two.
 REACH = 1.5
-PILOT = 60
+# A law this close, in the same unit, is read off by reweighting.
+CLOSE = 0.3
+PILOT = 30
+# A step in eta is at most the first of these, or the second as a share of eta.
+FIRST_ETA = 0.3
+GROWTH = 0.4
+# Moves between two draws: few, since it is the trades that bring fresh labels up the ladder.
+MOST_MOVES = 6
 LARGEST_LADDER = 60
-# Blocks of draws are this many memories long, and at most this many a chain.
+# Neighbours that trade less often than this get a law between them.
+LEAST_TRADES = 0.15
+MAX_INSERTIONS = 6
+FIRST_DRAWS = 100
+# Blocks of draws are this many memories long, and of this number a chain.
 MEMORIES = 5.0
-BLOCKS = 25
+LEAST_BLOCKS, MOST_BLOCKS = 4, 25
+TRADES_INDEX = 20_000
+
+
+class Law(NamedTuple):
+    """Weights of F and of |w|_1 in the energy: a = eta, b = eta tau."""
+
+    a: float
+    b: float
+
+    @property
+    def tau(self) -> float:
+        """Weight of the norm within the objective."""
+        return self.b / self.a if self.a > 0.0 else 0.0
+
+
+class Moments(NamedTuple):
+    """Mean and covariance of (F, |w|_1) at a law."""
+
+    mean: Floats
+    covariance: Floats
+
+
+# Where a climb wants to go next, from where it is and the moments there.
+Goal = Callable[[Law, Moments], Law]
 
 
 class LabelLadder:
-    """Sampled laws at one penalty, the first of them eta = 0.
+    """Sampled laws at one penalty, the first of them flat.
 
     Parameters
     ----------
     family : the compiled family at its penalty
     seed, first_index : chains are addressed by (seed, first_index + rung, chain)
     n_chains : independent chains of every rung
+    n_positive : keep to labelings with this many positive labels
     """
 
     def __init__(
@@ -58,125 +103,143 @@ class LabelLadder:
         n_chains: int,
         n_jobs: int | None,
         bar: Progress,
+        n_positive: int | None = None,
         first_index: int = 0,
     ) -> None:
         self.family, self.seed, self.n_chains = family, seed, n_chains
-        self.n_jobs, self.bar, self.first_index = n_jobs, bar, first_index
+        self.n_jobs, self.bar, self.n_positive = n_jobs, bar, n_positive
+        self.next_index = first_index
         self.rungs: list[LabelRung] = []
-        self.add(0.0, 0.0)
+        self.towers: list[LabelTower] = []
+        n = family.Xt.shape[1]
+        counted = n_positive is not None
+        self.base = float(log_counts(n)[n_positive]) if counted else n * math.log(2.0)
+        self._add(Law(0.0, 0.0), 0)
 
     @property
     def lam(self) -> float:
         """The penalty."""
         return float(self.family.lam)
 
-    def add(self, eta: float, tau: float, start: LabelRung | None = None) -> LabelRung:
-        """Add a law, its chains starting from those of the last rung, and make pilot draws."""
-        before = start or (self.rungs[-1] if self.rungs else None)
+    def _add(self, law: Law, place: int) -> None:
+        """Put a law at a place of the ladder, from the labels of the one before; pilot draws."""
+        start = self.rungs[place - 1] if place > 0 else None
         rung = make_rung(
             self.family,
-            eta,
-            tau,
+            law.a,
+            law.tau,
             seed=self.seed,
-            index=self.first_index + len(self.rungs),
+            index=self.next_index,
             n_chains=self.n_chains,
-            start=before,
+            start=start,
+            n_positive=self.n_positive,
+            most_moves=MOST_MOVES,
         )
         draw([rung], [PILOT], self.n_jobs, self.bar)
-        self.rungs.append(rung)
-        return rung
+        self.next_index += 1
+        self.rungs.insert(place, rung)
+        self.towers = []
 
-    def climb_to(self, eta: float, tau: float, start: LabelRung | None = None) -> LabelRung:
-        """Add laws on the straight line to (eta, tau), each within reach of the last; reach it."""
-        here = start or self.rungs[-1]
+    def climb(self, goal: Goal) -> None:
+        """Add laws, each within reach of the last, until the goal is close.
+
+        Steps are also short beside eta itself: before labels order, which they may do at once,
+        their spread says nothing of what follows.
+        """
         for _ in range(LARGEST_LADDER):
-            slope_fit = eta - here.eta
-            slope_norm = eta * tau - here.eta * here.tau
-            if slope_fit == 0.0 and slope_norm == 0.0:
-                return here
-            spread = float(np.std(slope_fit * here.fit + slope_norm * here.norm))
+            here = law_of(self.rungs[-1])
+            moments = _moments(self.rungs[-1])
+            wanted = goal(here, moments)
+            step = np.array([wanted.a - here.a, wanted.b - here.b])
+            spread = math.sqrt(max(float(step @ moments.covariance @ step), 0.0))
             share = 1.0 if spread <= REACH else REACH / spread
-            if share > 0.7:
-                share = 1.0
-            weight = here.eta * here.tau + share * slope_norm
-            next_eta = eta if share == 1.0 else here.eta + share * slope_fit
-            next_tau = tau if share == 1.0 else weight / next_eta
-            here = self.add(next_eta, next_tau, here)
-        return here
+            longest = max(FIRST_ETA, GROWTH * here.a)
+            if step[0] > longest:
+                share = min(share, longest / step[0])
+            if spread <= CLOSE and share == 1.0 and len(self.rungs) > 1:
+                return
+            self._add(Law(here.a + share * step[0], here.b + share * step[1]), len(self.rungs))
 
-    def statistics(self) -> tuple[Floats, Floats, Ints]:
-        """Give F and |w|_1 of all draws, ordered by rung, and the draws of each rung."""
+    def settle(self) -> None:
+        """Join the chains into towers, let them trade, and put laws where trades are rare."""
+        for _ in range(MAX_INSERTIONS + 1):
+            self._join()
+            advance_chains([(tower, 0) for tower in self.towers], PILOT, 1, self.n_jobs, self.bar)
+            rare = np.flatnonzero(self._acceptance() < LEAST_TRADES)
+            if rare.size == 0 or len(self.rungs) + rare.size > LARGEST_LADDER:
+                break
+            for place in rare[::-1]:
+                below, above = law_of(self.rungs[place]), law_of(self.rungs[place + 1])
+                middle = Law(0.5 * (below.a + above.a), 0.5 * (below.b + above.b))
+                self._add(middle, int(place) + 1)
+        if not self.towers:
+            self._join()
+
+    def _join(self) -> None:
+        """Make towers of the rungs' chains; what they drew apart is thrown away."""
+        for rung in self.rungs:
+            for chain in rung.chains:
+                chain.segments.clear()
+        self.towers = [
+            LabelTower(
+                [rung.chains[chain] for rung in self.rungs],
+                rng_for(self.seed, TRADES_INDEX + self.next_index, chain),
+            )
+            for chain in range(self.n_chains)
+        ]
+
+    def _acceptance(self) -> Floats:
+        return np.asarray(np.mean([tower.acceptance for tower in self.towers], axis=0))
+
+    def extend(self, n_draws: int) -> None:
+        """Make draws of every law."""
+        advance_chains([(tower, n_draws) for tower in self.towers], 0, 1, self.n_jobs, self.bar)
+
+    @property
+    def n_tower_draws(self) -> int:
+        """Draws of every chain."""
+        return self.rungs[0].n_draws
+
+    def statistics(self) -> tuple[Floats, Floats]:
+        """Give F and |w|_1 of all draws, ordered by rung."""
         fits = [rung.fit.ravel() for rung in self.rungs]
         norms = [rung.norm.ravel() for rung in self.rungs]
-        counts = np.array([fit.size for fit in fits], dtype=np.int64)
-        return np.concatenate(fits), np.concatenate(norms), counts
+        return np.concatenate(fits), np.concatenate(norms)
 
     def groups(self) -> Ints:
-        """Label draws by block of chain: draws of different blocks count as independent."""
-        labels, first = [], 0
-        for rung in self.rungs:
-            series = rung.fit + self.lam * rung.norm
-            n_chains, n_draws = series.shape
-            n_blocks = int(max(1, min(BLOCKS, n_draws // (MEMORIES * memory(series)))))
-            block = np.arange(n_draws) * n_blocks // n_draws
-            chain = np.arange(n_chains)[:, None] * n_blocks
-            labels.append(first + (chain + block).ravel())
-            first += n_chains * n_blocks
-        return np.concatenate(labels)
+        """Label draws by block of tower: draws of different blocks count as independent."""
+        n_draws = self.n_tower_draws
+        longest = max(memory(rung.fit + self.lam * rung.norm) for rung in self.rungs[1:])
+        n_blocks = int(min(MOST_BLOCKS, max(LEAST_BLOCKS, n_draws // (MEMORIES * longest))))
+        return block_labels(len(self.rungs), self.n_chains, n_draws, n_blocks)
 
-    def solve(self, points: list[tuple[float, float]]) -> MultiState:
+    def solve(self, points: list[Law]) -> MultiState:
         """Combine all draws; the states are the rungs, then `points`, which need no draws."""
-        fit, norm, counts = self.statistics()
-        laws = [(rung.eta, rung.tau) for rung in self.rungs] + points
-        energies = np.array([eta * (fit + tau * norm) for eta, tau in laws])
-        sizes = np.concatenate([counts, np.zeros(len(points), dtype=np.int64)])
+        fit, norm = self.statistics()
+        laws = [law_of(rung) for rung in self.rungs] + points
+        energies = np.array([law.a * fit + law.b * norm for law in laws])
+        sizes = np.zeros(len(laws), dtype=np.int64)
+        sizes[: len(self.rungs)] = self.n_chains * self.n_tower_draws
         return mbar(energies, sizes, self.groups())
 
-    def ln_c(self, points: list[tuple[float, float]]) -> tuple[Floats, Floats]:
+    def ln_c(self, points: list[Law]) -> tuple[Floats, Floats]:
         """Give ln C and its covariance at laws near the ladder."""
         solution, first = self.solve(points), len(self.rungs)
-        base = self.family.Xt.shape[1] * math.log(2.0)
-        return base + solution.ln_ratio[first:], solution.covariance[first:, first:]
+        return self.base + solution.ln_ratio[first:], solution.covariance[first:, first:]
 
-    def refine(
-        self, points: list[tuple[float, float]], std_error: float, max_draws: int
-    ) -> tuple[Floats, Floats]:
+    def refine(self, points: list[Law], std_error: float, max_draws: int) -> tuple[Floats, Floats]:
         """Draw until ln C at all points has the wanted error, if `max_draws` allows."""
+        if self.n_tower_draws == 0:
+            self.extend(FIRST_DRAWS)
         for _ in range(MAX_ROUNDS):
-            solution, first = self.solve(points), len(self.rungs)
-            errors = np.sqrt(np.diag(solution.covariance)[first:])
-            worst = first + int(np.argmax(errors))
-            if errors.max() <= TOLERATED * std_error:
+            ln_c, covariance = self.ln_c(points)
+            error = math.sqrt(float(np.diag(covariance).max()))
+            done = self.n_tower_draws
+            if error <= TOLERATED * std_error or done >= max_draws:
                 break
-            parts = self._parts(solution.influence[worst])
-            counts = neyman_counts(self.rungs, parts, std_error, max_draws)
-            if not any(counts):
-                break
-            draw(self.rungs, counts, self.n_jobs, self.bar)
-        return self.ln_c(points)
-
-    def _parts(self, influence: Floats) -> Floats:
-        """Give every rung's part of the squared error."""
-        groups = self.groups()
-        sums = np.bincount(groups, weights=influence)
-        home = np.repeat(np.arange(len(self.rungs)), [rung.fit.size for rung in self.rungs])
-        owner = np.zeros(sums.size, dtype=np.int64)
-        owner[groups] = home
-        return np.asarray(np.bincount(owner, weights=sums**2, minlength=len(self.rungs)))
-
-    def means(self, eta: float, tau: float) -> tuple[Floats, Floats]:
-        """Give means and covariance of (F, |w|_1) at a law near the ladder, by reweighting."""
-        fit, norm, counts = self.statistics()
-        solution = self.solve([])
-        laws = np.array([[rung.eta, rung.eta * rung.tau] for rung in self.rungs])
-        energies = laws[:, :1] * fit + laws[:, 1:] * norm
-        log_mixture = logsumexp((np.log(counts) - solution.ln_ratio)[:, None] - energies, axis=0)
-        log_weight = -eta * (fit + tau * norm) - log_mixture
-        weight = np.exp(log_weight - logsumexp(log_weight))
-        pair = np.stack([fit, norm])
-        mean = pair @ weight
-        centred = pair - mean[:, None]
-        return mean, (centred * weight) @ centred.T
+            growth = min(MAX_GROWTH, 1.1 * (error / std_error) ** 2)
+            self.extend(int(min(max_draws, math.ceil(growth * done))) - done)
+        return ln_c, covariance
 
     @property
     def n_draws(self) -> int:
@@ -192,3 +255,19 @@ class LabelLadder:
         """Give the largest rank R-hat, the smallest ESS and what to warn of."""
         rhat, ess = convergence(self.rungs)
         return rhat, ess, mixing_warnings(rhat, ess)
+
+
+def law_of(rung: LabelRung) -> Law:
+    """Give a rung's law."""
+    return Law(rung.eta, rung.eta * rung.tau)
+
+
+def _moments(rung: LabelRung) -> Moments:
+    """Give the moments of a rung from its own draws."""
+    pair = np.stack([rung.fit.ravel(), rung.norm.ravel()])
+    return Moments(pair.mean(axis=1), np.cov(pair))
+
+
+def towards(law: Law) -> Goal:
+    """Climb to a law that is known."""
+    return lambda here, moments: law

@@ -10,14 +10,15 @@ Slow twin: `complexity.label_enumeration`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from shtarkov.complexity.bridge import Ladder, bar_ladder
 from shtarkov.complexity.label_base import base_labels, ln_c_without_columns
+from shtarkov.complexity.label_bridge import bridge_rungs, disagreement, symmetry_warnings
 from shtarkov.complexity.label_rung import (
     MAX_ROUNDS,
     TOLERATED,
@@ -29,14 +30,17 @@ from shtarkov.complexity.label_rung import (
     neyman_counts,
     squared_error,
 )
-from shtarkov.complexity.quadrature import chebyshev_nodes, integral_weights, unresolved_part
-from shtarkov.errors import NotConverged, raise_for_status
+from shtarkov.complexity.path_result import ComplexityPath
+from shtarkov.complexity.quadrature import (
+    chebyshev_nodes,
+    integral_weights,
+    interpolation_weights,
+    unresolved_part,
+)
 from shtarkov.families.build import check_lams
-from shtarkov.families.label_family import LabelFamily, new_label_work
-from shtarkov.families.label_problems import LabelProblem, stated_eta
+from shtarkov.families.label_problems import LabelProblem, refuse_sigma, stated_eta
 from shtarkov.families.sparse_svm import label_family, label_lam_max, largest_lam_max
 from shtarkov.progress import Progress, resolve_progress, tracked
-from shtarkov.sampling.label_loop import ENVELOPE, N_POSITIVE, evaluate_labels
 from shtarkov.seeds import resolve_seed, rng_for
 from shtarkov.types import Floats
 
@@ -46,41 +50,7 @@ PILOT = 60
 BASE_DRAWS = 2000
 # The path starts at this multiple of the largest entry among them.
 ABOVE_LARGEST = 1.05
-ALARM = 4.5
-# Labels solved at the neighbouring nodes, for the bridge: at most this many of each chain.
-PROBES = 200
 BASE_INDEX = 10_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelPath:
-    """ln C of labels at a list of penalties and one eta, in the order the penalties were given.
-
-    Attributes
-    ----------
-    lams, eta : the penalties and the weight of the objective
-    ln_c, std_error : ln C and its standard error, in nats
-    covariance : (L, L) of the errors
-    node_lams, node_slopes : the sampled ladder and its means of eta lam |w|_1
-    bridge_ln_c, bridge_std_error : ln C at the nodes from Bennett ratios; None without a ladder
-    n_draws, ess, rank_rhat, failures, seed, warnings : as in `ComplexityResult`
-    """
-
-    lams: Floats
-    eta: float
-    ln_c: Floats
-    std_error: Floats
-    covariance: Floats
-    node_lams: Floats
-    node_slopes: Floats
-    bridge_ln_c: Floats | None
-    bridge_std_error: Floats | None
-    n_draws: int
-    ess: float | None
-    rank_rhat: float | None
-    failures: int
-    seed: int
-    warnings: tuple[str, ...]
 
 
 def label_path(
@@ -94,7 +64,7 @@ def label_path(
     seed: int | np.random.SeedSequence | None = None,
     progress: bool | Progress | None = None,
     max_draws: int = 50_000,
-) -> LabelPath:
+) -> ComplexityPath:
     """Estimate ln C at every penalty of a path, with tau = lam.
 
     Parameters
@@ -116,8 +86,17 @@ def label_path(
         lams=grid.lams[where],
         ln_c=path.ln_c[where],
         std_error=path.std_error[where],
+        mean_df=path.mean_df[where],
         covariance=path.covariance[np.ix_(where, where)],
     )
+
+
+def label_penalty_path(
+    problem: LabelProblem, lams: ArrayLike, *, sigma: float, **options: Any
+) -> ComplexityPath:
+    """Do the work of `complexity_path` for labels."""
+    refuse_sigma(sigma)
+    return label_path(problem, lams, **options)
 
 
 class _PathRun:
@@ -138,11 +117,11 @@ class _PathRun:
         self.n_chains, self.max_draws = n_chains, max_draws
         self.base = ln_c_without_columns(problem, eta)
 
-    def estimate(self, n_jobs: int | None, bar: Progress) -> LabelPath:
+    def estimate(self, n_jobs: int | None, bar: Progress) -> ComplexityPath:
         """Sample the ladder and integrate it; refine it while the integrand is not resolved."""
         start = self._start()
         low = float(np.log(self.lams.min()))
-        if start <= 0.0 or low >= math.log(start):
+        if start <= 0.0 or low >= math.log(start):  # no labels let a column enter
             nothing = np.zeros(self.lams.size)
             return self._result([], np.zeros(0), np.zeros((self.lams.size, 0)), nothing, ())
         inside = np.minimum(np.log(self.lams), math.log(start))
@@ -204,27 +183,29 @@ class _PathRun:
         weights: Floats,
         unresolved: Floats,
         notes: tuple[str, ...],
-    ) -> LabelPath:
+    ) -> ComplexityPath:
         """Assemble ln C, its error and its checks."""
         means, variances = _slopes(rungs)
         covariance = (weights * variances) @ weights.T
         covariance[np.diag_indices_from(covariance)] += unresolved**2
         rhat, ess = convergence(rungs)
         worries = (*notes, *mixing_warnings(rhat, ess), *symmetry_warnings(rungs))
-        bridge = self._bridge(rungs) if rungs else None
+        bridge = bridge_rungs(self.problem, rungs)
         if bridge is not None:
-            worries = (*worries, *_disagreement(nodes, means, variances, bridge))
+            worries = (*worries, *disagreement(nodes, means, variances, bridge))
         error = np.sqrt(np.diag(covariance))
         if error.size and error.max() > 1.3 * self.wanted:
             worries = (*worries, "the error asked for was not reached: raise max_draws")
-        return LabelPath(
+        return ComplexityPath(
             lams=self.lams,
-            eta=self.eta,
             ln_c=self.base + weights @ means,
             std_error=error,
+            mean_df=self._slopes_at_lams(nodes, means),
             covariance=covariance,
+            sigma=1.0,
+            method="path",
             node_lams=np.exp(nodes),
-            node_slopes=means,
+            node_ln_c=self.base + (integral_weights(nodes, nodes) @ means if rungs else means),
             bridge_ln_c=None if bridge is None else self.base + bridge.ln_ratio,
             bridge_std_error=None if bridge is None else bridge.std_error,
             n_draws=sum(chain.n_draws for rung in rungs for chain in rung.chains),
@@ -235,21 +216,13 @@ class _PathRun:
             warnings=worries,
         )
 
-    def _bridge(self, rungs: list[LabelRung]) -> Ladder | None:
-        """Bridge the same ladder: the recorded labels are solved at the neighbouring penalties."""
-        families = [label_family(self.problem, rung.lam) for rung in rungs]
-        forward = [
-            self.eta * _work(rung, family)
-            for rung, family in zip(rungs, families[1:], strict=False)
-        ]
-        reverse = [
-            self.eta * _work(rung, family)
-            for rung, family in zip(rungs[1:], families, strict=False)
-        ]
-        try:
-            return bar_ladder(forward, reverse)
-        except NotConverged:
-            return None
+    def _slopes_at_lams(self, nodes: Floats, means: Floats) -> Floats:
+        """Give eta lam E|w|_1 at the penalties asked for; zero where no column enters."""
+        if nodes.size == 0:
+            return np.zeros(self.lams.size)
+        logs = np.log(self.lams)
+        inside = interpolation_weights(nodes, np.minimum(logs, nodes[0])) @ means
+        return np.where(logs <= nodes[0], inside, 0.0)
 
 
 def _slopes(rungs: list[LabelRung]) -> tuple[Floats, Floats]:
@@ -257,41 +230,3 @@ def _slopes(rungs: list[LabelRung]) -> tuple[Floats, Floats]:
     series = [rung.eta * rung.lam * rung.norm for rung in rungs]
     means = np.array([float(item.mean()) for item in series])
     return means, np.array([squared_error(item) for item in series])
-
-
-def symmetry_warnings(rungs: list[LabelRung]) -> tuple[str, ...]:
-    """Say so if the labels are not balanced: y and -y have the same weight."""
-    worst = 0.0
-    for rung in rungs:
-        excess = rung.column(N_POSITIVE) - 0.5 * rung.chains[0].state.y.size
-        error = math.sqrt(squared_error(excess))
-        if 0.0 < error < np.inf:
-            worst = max(worst, abs(float(excess.mean())) / error)
-    if worst > ALARM:
-        return (f"labels are {worst:.1f} standard errors from balance: run longer chains",)
-    return ()
-
-
-def _work(rung: LabelRung, family: LabelFamily) -> Floats:
-    """Give the change of the objective from the rung's penalty to the family's, (chain, draw)."""
-    stride = max(1, math.ceil(rung.n_draws / PROBES))
-    changes = []
-    for chain in rung.chains:
-        labels = np.concatenate([segment.labels for segment in chain.segments])[: rung.n_draws]
-        kept = np.ascontiguousarray(labels[::stride])
-        values = np.zeros(kept.shape[0])
-        work = new_label_work(family, chain.state.work.active.size)
-        raise_for_status(evaluate_labels(family, kept, work, values), "bridging penalties")
-        changes.append(values - chain.column(ENVELOPE)[: rung.n_draws : stride])
-    return np.stack(changes)
-
-
-def _disagreement(
-    nodes: Floats, means: Floats, variances: Floats, bridge: Ladder
-) -> tuple[str, ...]:
-    """Say so if path and bridge differ by more than their errors."""
-    weights = integral_weights(nodes, nodes)
-    gap = np.abs(weights @ means - bridge.ln_ratio)[1:]
-    spread = np.sqrt(weights**2 @ variances + bridge.std_error**2)[1:]
-    worst = float(np.max(gap / np.where(spread > 0.0, spread, np.inf), initial=0.0))
-    return (f"path and bridge differ by {worst:.1f} standard errors",) if worst > ALARM else ()

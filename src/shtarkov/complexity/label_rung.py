@@ -89,15 +89,24 @@ def make_rung(
     n_chains: int,
     start: LabelRung | None = None,
     keep_labels: bool = False,
+    n_positive: int | None = None,
+    most_moves: int | None = None,
 ) -> LabelRung:
-    """Start the chains of one rung, from a neighbour's labels if it is given."""
+    """Start the chains of one rung, from a neighbour's labels if it is given.
+
+    With `n_positive` they keep to labelings with as many positive labels; `most_moves` bounds the
+    moves between draws.
+    """
     chains = tuple(
         LabelChain(
             family,
             eta,
             tau,
             rng_for(seed, index, chain),
+            scan="blocks" if n_positive is None else "pairs",
             keep_labels=keep_labels,
+            n_positive=n_positive,
+            most_moves=most_moves,
             start=None if start is None else start.chains[chain],
             thin=1 if eta == 0.0 else None,
         )

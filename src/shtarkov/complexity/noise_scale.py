@@ -10,16 +10,15 @@ y, and d ln sigma_hat = -d ln t along a ray; dividing the one by the other,
 
     I(kappa) = E_{q_1}[ max_t h(t) / integral of h(t) d ln t ].
 
-That is THEORY's E[1 / w]: z = y / sigma_hat there is one point of the ray, and any other gives the
-same ratio. The ratio, a "height", depends on the direction of y alone. The slope of E_kappa(t y) in
-ln t grows at least like t and at most like t^2, so the height lies between (N/e)^N / Gamma(N) and
-the empty model's, a factor below sqrt(2): few draws are needed. N is `design.n_dim`: the directions
-outside the reduced space enter E as half a chi-square, one draw a sample. lam2 does not change
-along a ray (see `complexity.scale_profile` for what that means for ``l2_ratio``).
+That is THEORY's E[1 / w]: z = y / sigma_hat is one point of the ray, and any other gives the same
+ratio. This "height" depends on the direction of y alone. The slope of E_kappa(t y) in ln t grows at
+least like t and at most like t^2, so the height lies between (N/e)^N / Gamma(N) and the empty
+model's, a factor below sqrt(2): few draws are needed. N is `design.n_dim`: directions outside the
+reduced space enter E as half a chi-square, one draw a sample. lam2 stays along a ray (for
+``l2_ratio`` see `complexity.scale_profile`).
 
-As kappa grows, ln I rises to that of the empty model, (N/2) ln(N/2e) + ln 2 - ln Gamma(N/2). It is
-smooth in ln kappa: on a grid it is the polynomial through a few sampled nodes.
-Slow twin: polar quadrature in two and three dimensions (tests/oracle/test_noise_scale.py).
+As kappa grows, ln I rises smoothly to the empty model's, (N/2) ln(N/2e) + ln 2 - ln Gamma(N/2): a
+polynomial through a few nodes gives it. Slow twin: quadrature (tests/oracle/test_noise_scale.py).
 """
 
 from __future__ import annotations
@@ -41,6 +40,7 @@ from shtarkov.families.build import check_lams
 from shtarkov.families.compiled import family_of
 from shtarkov.progress import Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed, rng_for
+from shtarkov.settings import check_run
 from shtarkov.types import Floats
 
 # Nested rules, addressed on the finest: a refined rule keeps the nodes it has and their draws.
@@ -59,8 +59,7 @@ class ScalePath:
 
     Attributes
     ----------
-    kappas : lam / sigma
-    ln_i, std_error : ln I and its standard error, in nats
+    kappas, ln_i, std_error : lam / sigma; ln I in nats, and its standard error
     covariance : (L, L) of the errors: neighbouring kappas share draws
     node_kappas, node_ln_i, node_std_error : the sampled nodes
     n_dim : N, the dimension of the data after projection
@@ -146,6 +145,7 @@ def scale_complexity_path(
     kappas : lam / sigma, in any order
     std_error : standard error wanted for every ln I, in nats
     """
+    check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     grid = check_lams(kappas)
     run = _ScaleRun(problem, grid.lams, std_error, resolve_seed(seed), n_chains, max_draws)
     with threadpool_limits(1), tracked(resolve_progress(progress), 1, "ln I") as bar:

@@ -2,7 +2,7 @@
 
 The outline says where a path starts, how many nodes it needs, how many draws a rung is likely to
 take and where a codelength will be least; no result is read off it, save the tail beyond the start
-of a path, where the first order is all there is. Each family registers its own.
+of a path, where the first order is all there is. Each family has its own.
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from shtarkov.complexity.closed_form import lasso_ln_c
+from shtarkov.complexity.group_outline import group_outline
+from shtarkov.complexity.nuclear_outline import nuclear_outline
 from shtarkov.complexity.quadrature import expected_active, first_order, stand_in, start_of_path
+from shtarkov.families.group_lasso import GroupLassoFamily
 from shtarkov.families.lasso import LassoFamily
+from shtarkov.families.nuclear_work import NuclearFamily
 from shtarkov.types import Floats
 
 # So many lengths stand for all in a codelength's guess: the sum over columns is smooth in them.
@@ -93,7 +97,12 @@ class LassoOutline:
         return self.norms.size / _LENGTHS * each
 
 
-@outline_of.register
-def _lasso(family: LassoFamily) -> LassoOutline:
+def lasso_outline(family: LassoFamily) -> LassoOutline:
+    """Give the outline of a family's path."""
     lengths = np.sqrt(np.einsum("ij,ij->i", family.Xt, family.Xt))
     return LassoOutline(lengths[lengths > 0.0], family.Xt.shape[1])
+
+
+outline_of.register(LassoFamily, lasso_outline)
+outline_of.register(GroupLassoFamily, group_outline)
+outline_of.register(NuclearFamily, nuclear_outline)

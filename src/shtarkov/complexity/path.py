@@ -8,6 +8,7 @@ neighbouring rungs give the same numbers with no quadrature, and check them. Slo
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -20,7 +21,9 @@ from threadpoolctl import threadpool_limits
 
 from shtarkov.complexity import ladder as rungs_of
 from shtarkov.complexity.bridge import bar_ladder
+from shtarkov.complexity.exact_path import exact_path
 from shtarkov.complexity.integrands import slope_in_lam
+from shtarkov.complexity.label_path import label_penalty_path
 from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.path_result import ComplexityPath
 from shtarkov.complexity.quadrature import (
@@ -35,8 +38,10 @@ from shtarkov.complexity.rung import Rung
 from shtarkov.errors import NotConverged, SamplingWarning
 from shtarkov.families.build import check_lams, check_sigma
 from shtarkov.families.compiled import family_of
+from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.progress import METER_UNITS, Meter, Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
+from shtarkov.settings import check_run
 from shtarkov.types import Floats
 
 # Parts of the wanted error left to the two deterministic approximations.
@@ -61,7 +66,7 @@ def complexity_path(
 
     Parameters
     ----------
-    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ...
+    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ..., or for labels `SparseSVM`, `SparseLogistic`
     lams : penalties in any order, for half the squared residual plus lam times the norm
     sigma : noise standard deviation; only lam / sigma matters
     std_error : standard error wanted for every ln C, in nats
@@ -71,7 +76,11 @@ def complexity_path(
     progress : None shows a bar on a terminal, False never, or an object with start/advance/finish
     max_draws : draws per chain and rung after which the error reached is reported instead
     """
-    path = penalty_path(
+    grid = check_lams(lams)
+    exact = exact_path(problem, grid.lams[grid.position], check_sigma(sigma))
+    if exact is not None:
+        return exact
+    path: ComplexityPath = penalty_path(
         problem,
         lams,
         sigma=sigma,
@@ -87,6 +96,7 @@ def complexity_path(
     return path
 
 
+@functools.singledispatch
 def penalty_path(
     problem: Any,
     lams: ArrayLike,
@@ -99,7 +109,8 @@ def penalty_path(
     progress: bool | Progress | None,
     max_draws: int,
 ) -> ComplexityPath:
-    """Do the work of `complexity_path`, and leave its warnings to the caller."""
+    """Do the work of `complexity_path` by problem, and leave its warnings to the caller."""
+    check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     grid = check_lams(lams)
     scale = check_sigma(sigma)
     run = _LadderRun(problem, grid.lams / scale, scale, std_error, resolve_seed(seed))
@@ -113,6 +124,10 @@ def penalty_path(
         mean_df=path.mean_df[grid.position],
         covariance=path.covariance[np.ix_(grid.position, grid.position)],
     )
+
+
+penalty_path.register(SparseSVM, label_penalty_path)
+penalty_path.register(SparseLogistic, label_penalty_path)
 
 
 class _LadderRun:
@@ -238,7 +253,8 @@ class _LadderRun:
         start = node_ln_c[0]
         path_error = np.sqrt(integral_weights(nodes, nodes) ** 2 @ variances)
         bridge, bridge_error = start + steps.ln_ratio, steps.std_error
-        spread = np.hypot(path_error, bridge_error)
+        # The quadrature is resolved to its share of the error wanted, the bridge needs none.
+        spread = np.hypot(np.hypot(path_error, bridge_error), QUADRATURE_SHARE * self.wanted)
         gap = np.abs(bridge - node_ln_c) / np.where(spread > 0.0, spread, np.inf)
         overlaps = min(step.overlap for step in steps.steps)
         if gap.max() > rungs_of.ALARM and overlaps > MIN_OVERLAP:

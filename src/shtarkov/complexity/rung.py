@@ -23,6 +23,9 @@ FEW_EVENTS = 50
 RARE = 0.5
 # A control that varies less than this is constant but for rounding: it says nothing of sampling.
 ROUNDING = 1e-8
+# An excursion of one column lasts a few draws. One that no draw has met yet is not evidence: a
+# zero mean made of rare large values and common small ones looks shifted until the first is seen.
+UNSEEN_DRAWS = 4.0
 # The control variates are regressed over this many blocks at least, of this length at most.
 BLOCKS = 40
 LONGEST_BLOCK = 20
@@ -131,10 +134,10 @@ def _block_means(series: Floats, length: int) -> Floats:
 
 
 def _z_score(control: Floats) -> float:
-    error = mean_error(control)
-    if not np.isfinite(error) or np.ptp(control) < ROUNDING:
+    if np.ptp(control) < ROUNDING:
         return 0.0
-    return float(control.mean() / error) if error > 0.0 else 0.0
+    error = np.hypot(mean_error(control), UNSEEN_DRAWS / control.size)
+    return float(control.mean() / error)
 
 
 def stack_draws(arrays: list[Any]) -> Any:

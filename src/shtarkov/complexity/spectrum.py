@@ -25,12 +25,14 @@ from shtarkov.complexity.ladder import INTERRUPTED
 from shtarkov.complexity.luckiness import LuckinessLadder, luckiness_ladder
 from shtarkov.complexity.path import penalty_path
 from shtarkov.complexity.path_result import ComplexityPath
+from shtarkov.complexity.region import Luckiness
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lam, check_sigma
 from shtarkov.families.compiled import family_of
 from shtarkov.families.problems import Lasso
 from shtarkov.progress import METER_UNITS, InnerProgress, Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
+from shtarkov.settings import check_run
 from shtarkov.types import Floats
 
 # Up to this many columns all cells are enumerated in about a tenth of a second.
@@ -147,6 +149,7 @@ def stratum_spectrum(
     std_error : standard error wanted for ln C at every covered tau, in nats
     n_chains, n_jobs, seed, progress, max_draws : as for `complexity_path`
     """
+    check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     kappa, scale = check_lam(lam) / check_sigma(sigma), check_sigma(sigma)
     if not isinstance(problem, Lasso):
         msg = "the stratum spectrum exists for Lasso only; for ElasticNet ask complexity(tau=...)"
@@ -154,6 +157,8 @@ def stratum_spectrum(
     exact = _exact_weights(problem, lam, sigma, method)
     if exact is not None:
         return StratumSpectrum(lam, scale, exact[0], exact[1], exact[2])
+    for weight in (tau_min, tau_max):
+        Luckiness(weight)  # refuses what cannot be a weight
     low = DEFAULT_TAU_RATIO * kappa if tau_min is None else tau_min / scale
     high = kappa if tau_max is None else tau_max / scale
     options = {"n_chains": n_chains, "n_jobs": n_jobs, "max_draws": max_draws}

@@ -45,6 +45,8 @@ class TrainingData(NamedTuple):
 class PenalisedRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     """Base of the regressors whose penalty is chosen by codelength."""
 
+    _several_targets = False
+
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's own idiom
         "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "criterion": [StrOptions({"auto", "prediction", "structure", "average"})],
@@ -67,16 +69,21 @@ class PenalisedRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
             accept_sparse=SPARSE_FORMATS,
             dtype=np.float64,
             y_numeric=True,
+            multi_output=self._several_targets,
             ensure_min_samples=2,
         )
-        target = column_or_1d(y, warn=True).astype(np.float64)
+        target = self._as_target(y)
         rows, target, weights = apply_weights(X, target, sample_weight)
         scales = None
         if self.standardize:
             scales = column_scales(rows, weights, centred=self.fit_intercept)
             rows = scale_columns(rows, scales)
-        total = float(target.size if weights is None else weights.sum())
+        total = float(target.shape[0] if weights is None else weights.sum())
         return TrainingData(rows, target, weights, total, scales)
+
+    def _as_target(self, y: Any) -> Floats:
+        """Give y in the shape the family takes."""
+        return np.asarray(column_or_1d(y, warn=True), dtype=np.float64)
 
     def _select_options(self, data: TrainingData, progress: Any) -> dict[str, Any]:
         """Translate the parameters into those of `select` and `compare`."""
@@ -98,15 +105,21 @@ class PenalisedRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
 
     def _take(self, report: SelectionReport, data: TrainingData) -> None:
         """Set the fitted attributes from a report."""
+        n_targets = 1 if data.y.ndim == 1 else data.y.shape[1]
         if data.scales is not None:
-            report = unscale_report(report, data.scales)
+            report = unscale_report(report, np.repeat(data.scales, n_targets))
             self.scale_ = data.scales
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
-            report = dataclasses.replace(report, feature_names=tuple(str(name) for name in names))
+            labels = [str(name) for name in names]
+            if n_targets > 1:
+                labels = [f"{name}:{target}" for name in labels for target in range(n_targets)]
+            report = dataclasses.replace(report, feature_names=tuple(labels))
         self.report_ = report
         self.coef_ = np.array(report.coef, dtype=np.float64)
-        self.intercept_ = float(report.intercept)
+        several = np.ndim(report.intercept) > 0
+        self.intercept_ = report.intercept if several else float(report.intercept)
+        assert report.sigma is not None  # only labels have none
         self.noise_scale_ = float(report.sigma)
         self.lambda_ = penalty_of(report)
         self.alpha_ = self.lambda_ / data.total_weight
@@ -126,11 +139,11 @@ class PenalisedRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        (N,) array
+        (N,) array, (N, q) where the model was fitted to several targets
         """
         check_is_fitted(self)
         rows = validate_data(self, X, accept_sparse=SPARSE_FORMATS, dtype=np.float64, reset=False)
-        predicted: Floats = safe_sparse_dot(rows, self.coef_) + self.intercept_
+        predicted: Floats = safe_sparse_dot(rows, self.coef_.T) + self.intercept_
         return predicted
 
     def __sklearn_tags__(self) -> Any:

@@ -28,7 +28,7 @@ def apply_weights(X: Any, y: Floats, sample_weight: Any) -> tuple[Any, Floats, F
     """
     if sample_weight is None:
         return X, y, None
-    weights = check_weights(sample_weight, y.size)
+    weights = check_weights(sample_weight, y.shape[0])
     if np.any(weights != np.rint(weights)):
         return X, y, weights
     counts = weights.astype(np.int64)
@@ -39,5 +39,5 @@ def apply_weights(X: Any, y: Floats, sample_weight: Any) -> tuple[Any, Floats, F
         "repeating the rows of X by their sample_weight",
         "pass weights that are not whole numbers (they weigh rows without repeating them)",
     )
-    rows = np.repeat(np.arange(y.size), counts)
+    rows = np.repeat(np.arange(y.shape[0]), counts)
     return _safe_indexing(X, rows), y[rows], None

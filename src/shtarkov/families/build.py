@@ -18,9 +18,13 @@ from numpy.typing import ArrayLike
 from shtarkov.errors import InvalidProblem
 from shtarkov.types import Floats, Ints
 
-# Products of two, and nearly always three, numbers in this range are finite in double precision.
-SMALLEST_SCALE = 1e-100
-LARGEST_SCALE = 1e100
+# Products of six numbers in this range are finite in double precision: a squared correlation of X
+# with y is one of four.
+SMALLEST_SCALE = 1e-50
+LARGEST_SCALE = 1e50
+# A penalty is compared with x_j'y, a product of two.
+SMALLEST_PENALTY = 1e-120
+LARGEST_PENALTY = 1e120
 
 _NUMERIC_KINDS = "biuf"
 _PROC_MEMINFO = Path("/proc/meminfo")
@@ -40,6 +44,13 @@ class PenaltyGrid(NamedTuple):
     position: Ints
 
 
+def check_problem(problem: Any) -> None:
+    """Refuse what is not a problem: most often the design itself, where `Lasso(X)` is meant."""
+    if not (hasattr(problem, "design") and hasattr(problem, "name")):
+        msg = f"problem must be one such as shtarkov.Lasso(X); got {type(problem).__name__}"
+        raise InvalidProblem(msg)
+
+
 def _check_number(value: Any, name: str) -> float:
     if isinstance(value, bool | np.bool_ | str | bytes) or np.ndim(value) != 0:
         msg = f"{name} must be a number; got {value!r}"
@@ -53,9 +64,9 @@ def _check_number(value: Any, name: str) -> float:
 
 def _check_positive(value: Any, name: str, advice: str) -> float:
     number = _check_number(value, name)
-    if not SMALLEST_SCALE <= number <= LARGEST_SCALE:
+    if not SMALLEST_PENALTY <= number <= LARGEST_PENALTY:
         msg = (
-            f"{name} must be positive and between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}; "
+            f"{name} must be positive and between {SMALLEST_PENALTY:g} and {LARGEST_PENALTY:g}; "
             f"got {number!r}. {advice}"
         )
         raise InvalidProblem(msg)
@@ -79,8 +90,8 @@ def check_sigma(sigma: Any) -> float:
 def check_non_negative(value: Any, name: str) -> float:
     """Return a weight that may be zero (a ridge, a ratio) as a float."""
     number = _check_number(value, name)
-    if not 0.0 <= number <= LARGEST_SCALE:
-        msg = f"{name} must be between 0 and {LARGEST_SCALE:g}; got {number!r}"
+    if not 0.0 <= number <= LARGEST_PENALTY:
+        msg = f"{name} must be between 0 and {LARGEST_PENALTY:g}; got {number!r}"
         raise InvalidProblem(msg)
     return number
 

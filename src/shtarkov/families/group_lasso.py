@@ -37,6 +37,7 @@ class GroupLassoFamily(NamedTuple):
     weights : (G,) weight of each group's length in the norm
     steps : (G,) largest eigenvalue of X_g'X_g
     touching : (G, G) whether columns of two groups are correlated, or (0, 0) where most are
+    accuracy : largest violation of an optimality condition left by a solve, relative to lam w_g
     """
 
     Xt: Floats
@@ -47,6 +48,7 @@ class GroupLassoFamily(NamedTuple):
     weights: Floats
     steps: Floats
     touching: np.ndarray
+    accuracy: float
 
 
 @kernel

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from shtarkov._jit import kernel
 from shtarkov.families import observables as obs
 from shtarkov.families import protocol
@@ -51,6 +53,7 @@ def _with_lam(family, lam):
         family.weights,
         family.steps,
         family.touching,
+        family.accuracy,
     )
 
 
@@ -117,11 +120,32 @@ def norm_loss(family, work):
 
 
 @kernel
+def log_wide_volume(family, work):
+    """Return -ln J_cons where more columns are active than the data have dimensions.
+
+    The estimate then moves along n of k directions: -half ln det(X_A M^-2 X_A').
+    """
+    k, n = work.counts[0], work.residual.size
+    moved, square = np.empty((n, k)), np.empty((n, n))
+    for i in range(n):
+        for j in range(k):
+            moved[i, j] = family.Xt[work.columns[j], i]
+        apply_root(family, work, moved[i])
+        solve_bent(family, work, moved[i])
+        apply_root(family, work, moved[i])
+        for j in range(i + 1):
+            square[i, j] = dot(moved[i], moved[j])
+    if cholesky(square, n, square) != OK:
+        return math.inf
+    return -0.5 * log_det_factored(square, n)
+
+
+@kernel
 def log_volume(family, work):
     """Return -ln J_cons; infinite where the active columns are dependent. B must be factored."""
     k = work.counts[0]
     if k > work.residual.size:
-        return math.inf
+        return log_wide_volume(family, work)
     log_det = log_det_bent(family, work)
     if cholesky(work.gram_active, k, work.chol) != OK:
         return math.inf

@@ -13,8 +13,8 @@ import numpy as np
 
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import (
-    LARGEST_SCALE,
-    SMALLEST_SCALE,
+    LARGEST_PENALTY,
+    SMALLEST_PENALTY,
     check_column_scale,
     check_finite_block,
     check_non_negative,
@@ -48,6 +48,11 @@ class LabelDesign:
     def n_features(self) -> int:
         """D."""
         return self.X.shape[1]
+
+    @property
+    def n_dim(self) -> int:
+        """Number of labels to code: all of them, with or without an intercept."""
+        return self.X.shape[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
@@ -166,7 +171,7 @@ def check_eta(eta: Any) -> Eta:
             raise InvalidProblem(msg)
         return "unknown"
     number = check_non_negative(eta, "eta")
-    if not SMALLEST_SCALE <= number <= LARGEST_SCALE:
+    if not SMALLEST_PENALTY <= number <= LARGEST_PENALTY:
         msg = f'eta must be a positive number or "unknown"; got {eta!r}'
         raise InvalidProblem(msg)
     return number
@@ -176,9 +181,16 @@ def stated_eta(problem: LabelProblem, eta: float | None = None) -> float:
     """Return the eta a calculation at a given eta is to use, or say that one is needed."""
     chosen = problem.eta if eta is None else check_eta(eta)
     if isinstance(chosen, str):
-        msg = 'the problem has eta="unknown": pass eta= here, or use select, which chooses it'
+        msg = 'the problem has eta="unknown": make it with a number, or use select, which chooses'
         raise InvalidProblem(msg)
     return chosen
+
+
+def refuse_sigma(sigma: object) -> None:
+    """Complain about a noise scale, which labels have not."""
+    if sigma not in (1.0, "unknown"):
+        msg = f"labels have no noise scale (the problem's eta takes its place); got sigma={sigma!r}"
+        raise InvalidProblem(msg)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

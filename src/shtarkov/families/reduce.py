@@ -113,6 +113,18 @@ class Design:
             raise InvalidProblem(msg)
         return self.free.coef(self.layout, reduced.unpenalised, coefficients)
 
+    @property
+    def coefficient_names(self) -> tuple[str, ...] | None:
+        """Names of all of the user's columns, when X has names."""
+        return self.layout.names
+
+    def full_coefficients(self, y: ReducedResponse, coef: Floats) -> tuple[float, Floats]:
+        """Put penalised and unpenalised coefficients on the user's columns; intercept first."""
+        intercept, unpenalised = self.unpenalised_coef(y, coef)
+        full = np.zeros(self.penalised.size + self.unpenalised.size)
+        full[self.penalised], full[self.unpenalised] = coef, unpenalised
+        return float(intercept), full
+
 
 def reduce_design(
     X: Any,

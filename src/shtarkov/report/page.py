@@ -73,7 +73,9 @@ def write_whole(path: str | Path, text: str) -> Path:
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """Write a number for reading; "none" where there is none."""
+    """Write a number for reading; "none" where there is none, commas between several."""
+    if np.ndim(value) > 0:
+        return ", ".join(number(item, digits) for item in value)
     return "none" if value is None else f"{value:.{digits}g}"
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from shtarkov.diagnostics.convergence import Summary, summarise
 from shtarkov.errors import InvalidProblem
+from shtarkov.sampling.exchange import Exchange, exchange_of
 from shtarkov.types import Floats, Ints
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Chains:
     step_seconds : wall time of a draw, averaged over its chunk
     failures : moves by status, other than "OK"
     interrupted : Ctrl-C ended the run before the draws asked for
+    ladder : (R, 2) lam and tau of each rung of replica exchange; no rows for other samplers
     extras : further arrays by name: "active" (chain, draw, D), "data" (chain, draw, n), "mse",
         and what the sampler adds
     """
@@ -76,6 +78,7 @@ class Chains:
     step_seconds: Floats
     failures: Mapping[str, int] = field(default_factory=dict)
     interrupted: bool = False
+    ladder: Floats = field(default_factory=lambda: np.zeros((0, 2)))
     extras: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -97,6 +100,14 @@ class Chains:
         energy = self.envelope + (self.tau - self.lam) * self.norm
         constant = 0.5 * self.n_dim * math.log(2.0 * math.pi * self.sigma**2)
         return np.asarray(constant + energy / self.sigma**2)
+
+    @property
+    def exchange(self) -> Exchange:
+        """Swap rates and round trips of replica exchange."""
+        if not self.ladder.size:
+            msg = f"sampler {self.sampler!r} has no replicas; use sampler='tempering'"
+            raise InvalidProblem(msg)
+        return exchange_of(self.extras)
 
     def summary(self) -> dict[str, Summary]:
         """Summarise each quantity: mean, its error, effective sizes, R-hat and state."""

@@ -18,6 +18,7 @@ import numpy as np
 import shtarkov
 from shtarkov.errors import InvalidProblem
 from shtarkov.sampling.runs import Chunk, Snapshot
+from shtarkov.seeds import resolve_seed
 
 # Raised when older folders can no longer be read.
 FORMAT = 1
@@ -32,6 +33,12 @@ def _write(path: Path, write: Any) -> None:
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)
+
+
+def resolve_stored_seed(seed: Any, folder: str | Path | None) -> int:
+    """Give the seed asked for, else that of the run in `folder`, else a new one."""
+    stored = stored_seed(folder) if seed is None and folder is not None else None
+    return resolve_seed(seed) if stored is None else stored
 
 
 def stored_seed(folder: str | Path) -> int | None:

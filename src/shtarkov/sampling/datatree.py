@@ -15,16 +15,17 @@ import shtarkov
 from shtarkov.errors import InvalidProblem, ShtarkovError
 from shtarkov.sampling.chains import QUANTITIES, STATISTICS, Chains
 
-FORMAT = 1
+FORMAT = 2
 _SCALARS = tuple(
     field.name
     for field in fields(Chains)
-    if field.name not in {*QUANTITIES, *STATISTICS, "failures", "extras"}
+    if field.name not in {*QUANTITIES, *STATISTICS, "failures", "ladder", "extras"}
 )
 _POSTERIOR_EXTRAS = {"active": "feature", "data": "dimension", "mse": None}
 
 
-def _xarray() -> Any:
+def xarray_module() -> Any:
+    """Import xarray, or say how to get it."""
     try:
         import xarray as xr
     except ImportError as error:
@@ -43,7 +44,7 @@ def _dims(name: str, array: Any) -> tuple[str, ...]:
 
 def to_datatree(chains: Chains) -> Any:
     """Put the draws into groups posterior and sample_stats, the settings into constants."""
-    xr = _xarray()
+    xr = xarray_module()
     posterior = {name: getattr(chains, name) for name in QUANTITIES}
     statistics = {name: getattr(chains, name) for name in STATISTICS}
     for name, array in chains.extras.items():
@@ -58,6 +59,7 @@ def to_datatree(chains: Chains) -> Any:
     counts = np.array([chains.failures[name] for name in names], dtype=np.int64)
     constants["failures"] = ("status", counts)
     constants["status_names"] = " ".join(names)
+    constants["ladder"] = (("rung", "lam_tau"), chains.ladder)
     tree = xr.DataTree.from_dict(
         {
             "/posterior": dataset(posterior),
@@ -87,6 +89,7 @@ def from_datatree(tree: Any) -> Chains:
     arrays = {**_arrays(tree["posterior"]), **_arrays(tree["sample_stats"])}
     constants = {name: tree["constants"][name].values for name in tree["constants"].data_vars}
     names = str(constants.pop("status_names")).split()
+    ladder = constants.pop("ladder")
     counts = [int(count) for count in np.atleast_1d(constants.pop("failures"))]
     scalars = {name: value.item() for name, value in constants.items()}
     scalars["seed"] = int(scalars["seed"])
@@ -95,7 +98,7 @@ def from_datatree(tree: Any) -> Chains:
     if "active" in arrays:
         arrays["active"] = arrays["active"].astype(bool)
     failures = dict(zip(names, counts, strict=True))
-    return Chains(**scalars, **known, failures=failures, extras=arrays)
+    return Chains(**scalars, **known, failures=failures, ladder=ladder, extras=arrays)
 
 
 def _arrays(group: Any) -> dict[str, Any]:
@@ -114,6 +117,6 @@ def save(chains: Chains, path: Path) -> None:
 
 def load(path: Path) -> Chains:
     """Read netCDF into memory."""
-    xr = _xarray()
+    xr = xarray_module()
     with xr.open_datatree(path, engine="h5netcdf") as tree:
         return from_datatree(tree.load())

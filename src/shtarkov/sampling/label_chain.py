@@ -12,6 +12,7 @@ from shtarkov.errors import NotConverged, raise_for_status
 from shtarkov.families.label_family import LabelFamily, copy_label_work
 from shtarkov.sampling.label_flips import (
     BLOCKS,
+    PAIRS,
     SCANS,
     FlipMove,
     LabelTarget,
@@ -23,6 +24,8 @@ from shtarkov.types import Floats, Status
 
 FIRST_CAPACITY = 128
 MAX_FAILURE_SHARE = 0.01
+# The share is of at least this many moves: one failure among a few says nothing.
+FEW_MOVES = 500
 # Moves between two adjustments of the block size, and the acceptance they aim at: the optimum of
 # proposals that know the gradient.
 BATCH = 10
@@ -38,10 +41,12 @@ class LabelChain:
     family : the compiled family at its penalty
     eta, tau : weight of the objective, and of the norm within it (lam for the matched law)
     rng : the chain's own stream
-    scan : "blocks", "systematic" or "random"
+    scan : "blocks", "pairs", "systematic" or "random"
     screen : decide single flips first at the present w
     thin : moves between draws; None lets the warm-up choose about one change of every label
+    most_moves : upper end of that choice
     keep_labels : also record the labels
+    n_positive : keep to labelings with this many positive labels, which needs scan="pairs"
     start : a chain of a neighbouring law to take the first labels and the block size from
     """
 
@@ -55,7 +60,9 @@ class LabelChain:
         scan: str = "blocks",
         screen: bool = True,
         thin: int | None = None,
+        most_moves: int | None = None,
         keep_labels: bool = False,
+        n_positive: int | None = None,
         start: LabelChain | None = None,
     ) -> None:
         self.family, self.rng = family, rng
@@ -63,11 +70,15 @@ class LabelChain:
         self.move = FlipMove(SCANS[scan], int(screen), 0.0)
         n = family.Xt.shape[1]
         self.chosen_thin = thin
-        self.thin = thin or (1 if scan == "blocks" else n)
+        self.most_moves = n if most_moves is None else most_moves
+        self.thin = thin or (1 if self.move.scan in (BLOCKS, PAIRS) else n)
+        self.movable = n if n_positive is None else 2 * min(n_positive, n - n_positive)
         self.keep_labels = keep_labels
         self.seconds = 0.0
         self.segments: list[LabelRecording] = []
         labels = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+        if n_positive is not None:
+            labels = np.where(rng.permutation(n) < n_positive, 1.0, -1.0)
         if start is not None:
             labels = start.state.y.copy()
             self.move = self.move._replace(drift=start.move.drift)
@@ -78,7 +89,7 @@ class LabelChain:
             status = place_labels(family, labels, self.state)
         raise_for_status(status, "solving at the chain's first labels")
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
         """Double the room for active columns."""
         wider = new_label_state(self.family, 2 * self.state.work.active.size)
         copy_label_work(self.state.work, wider.work)
@@ -87,36 +98,43 @@ class LabelChain:
         wider.place[:] = self.state.place
         self.state = wider
 
-    def _run(self, n_draws: int, thin: int, keep_labels: bool) -> LabelRecording:
-        n = self.family.Xt.shape[1]
-        recording = LabelRecording(
+    def new_recording(self, n_draws: int, keep_labels: bool = False) -> LabelRecording:
+        """Give room for draws."""
+        return LabelRecording(
             np.zeros((n_draws, len(LABEL_OBSERVABLES))),
-            np.zeros((n_draws if keep_labels else 0, n), np.int8),
+            np.zeros((n_draws if keep_labels else 0, self.family.Xt.shape[1]), np.int8),
             np.zeros(2, np.int64),
             np.zeros(1, np.int64),
             np.zeros(len(Status), np.int64),
         )
-        done = 0
+
+    def fill(self, recording: LabelRecording, start: int, stop: int, thin: int) -> None:
+        """Make and record draws start ... stop - 1, finding room for columns at need."""
         while True:
-            done = run_labels(
+            start = run_labels(
                 self.family,
                 self.target,
                 self.move,
                 self.state,
-                done,
-                n_draws,
+                start,
+                stop,
                 thin,
                 self.rng,
                 recording,
             )
-            if done == n_draws:
-                return recording
-            self._grow()
+            if start == stop:
+                return
+            self.grow()
+
+    def _run(self, n_draws: int, thin: int, keep_labels: bool) -> LabelRecording:
+        recording = self.new_recording(n_draws, keep_labels)
+        self.fill(recording, 0, n_draws, thin)
+        return recording
 
     def warm_up(self, n_moves: int) -> None:
         """Make moves that are thrown away; tune the block size (Robbins-Monro)."""
         n = self.family.Xt.shape[1]
-        if self.move.scan != BLOCKS:
+        if self.move.scan not in (BLOCKS, PAIRS):
             self._run(1, max(1, n_moves), False)
             return
         settled: list[float] = []
@@ -136,16 +154,21 @@ class LabelChain:
         self.move = self.move._replace(drift=sum(settled) / len(settled))
         if self.chosen_thin is None:
             per_move = max(flips, 1) / moves
-            self.thin = int(min(n, max(1, math.ceil(0.5 * n / per_move))))
+            wanted = math.ceil(0.5 * self.movable / per_move)
+            self.thin = int(min(n, self.most_moves, max(1, wanted)))
 
     def extend(self, n_draws: int) -> None:
         """Make and record `n_draws` more draws."""
         began = time.perf_counter()
         self.segments.append(self._run(n_draws, self.thin, self.keep_labels))
         self.seconds += time.perf_counter() - began
+        self.check_failures()
+
+    def check_failures(self) -> None:
+        """Raise if more moves failed than may be counted and forgotten."""
         counts = self.failures
         failed, total = int(counts[1:].sum()), int(counts.sum())
-        if failed > MAX_FAILURE_SHARE * total:
+        if failed > MAX_FAILURE_SHARE * max(total, FEW_MOVES):
             table = {Status(code).name: int(n) for code, n in enumerate(counts) if n}
             msg = f"{failed} of {total} flips failed ({table}); rescale X or drop columns"
             raise NotConverged(msg)

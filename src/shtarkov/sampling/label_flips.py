@@ -10,6 +10,10 @@ the solve, which ends as soon as a dual value shows that the flip will be reject
 Block flips: every label flips independently with probability 1 / (1 + exp(change / 2 - drift)),
 `change` being what the flip alone adds at the present w; accepted by the Metropolis-Hastings ratio
 with the margins of both ends. At eta = 0 and drift = 0 this draws all labels afresh.
+
+Pair flips leave the number of positive labels alone: rows of the two classes are matched at random,
+and a pair flips together or not at all. A matching is as likely from the labels it leads to as from
+those it starts at, so the ratio is that of block flips with pairs for rows.
 Slow twin: `complexity.label_enumeration`.
 """
 
@@ -28,7 +32,7 @@ from shtarkov.families.label_family import (
     copy_label_work,
     new_label_work,
 )
-from shtarkov.families.svm_losses import HINGE, loss_value
+from shtarkov.families.svm_losses import HINGE, LOGISTIC, loss_value
 from shtarkov.families.svm_solve import ABOVE_LIMIT, relax_labels, start_at_zero
 from shtarkov.types import Floats, Ints, Status
 
@@ -36,7 +40,13 @@ OK = int(Status.OK)
 RANDOM_SCAN = 0
 SYSTEMATIC_SCAN = 1
 BLOCKS = 2
-SCANS = {"random": RANDOM_SCAN, "systematic": SYSTEMATIC_SCAN, "blocks": BLOCKS}
+PAIRS = 3
+SCANS = {
+    "random": RANDOM_SCAN,
+    "systematic": SYSTEMATIC_SCAN,
+    "blocks": BLOCKS,
+    "pairs": PAIRS,
+}
 
 
 class LabelTarget(NamedTuple):
@@ -51,9 +61,9 @@ class FlipMove(NamedTuple):
 
     Attributes
     ----------
-    scan : RANDOM_SCAN, SYSTEMATIC_SCAN or BLOCKS
+    scan : RANDOM_SCAN, SYSTEMATIC_SCAN, BLOCKS or PAIRS
     screen : 1 if single flips are first decided at the present w
-    drift : block flips: zero flips half of the indifferent labels, less flips fewer
+    drift : block and pair flips: zero flips half of the indifferent labels, less flips fewer
     """
 
     scan: int
@@ -64,7 +74,9 @@ class FlipMove(NamedTuple):
 class LabelState(NamedTuple):
     """Labels and their solution, the proposal's solution, and scratch.
 
-    `place` holds the row the systematic scan looks at next.
+    `place` holds the row the systematic scan looks at next. `partner` holds the row that flips
+    with each row: itself in a block, -1 for one that a pair move leaves alone. `order` lists the
+    rows by class while they are matched.
     """
 
     y: Floats
@@ -72,6 +84,8 @@ class LabelState(NamedTuple):
     y_proposed: Floats
     trial: LabelWork
     place: Ints
+    partner: Ints
+    order: Ints
 
 
 @kernel
@@ -84,6 +98,8 @@ def new_label_state(family, capacity):
         np.ones(n),
         new_label_work(family, capacity),
         np.zeros(1, np.int64),
+        np.arange(n),
+        np.arange(n),
     )
 
 
@@ -159,41 +175,83 @@ def flip_one(family, target, move, state, row, rng):
 
 
 @kernel
-def log_flip(family, target, drift, margin):
-    """Return the log-odds of flipping a label of this margin in a block."""
-    return drift - 0.5 * flip_change(family, target, margin)
+def match_classes(state, rng):
+    """Match every row of the smaller class with a random row of the larger one."""
+    n, first, last = state.y.size, 0, state.y.size - 1
+    for i in range(n):
+        state.partner[i] = -1
+        if state.y[i] > 0.0:
+            state.order[first] = i
+            first += 1
+        else:
+            state.order[last] = i
+            last -= 1
+    # The larger class fills one end; draw from that end without replacement.
+    small, large = (0, first) if 2 * first <= n else (first, 0)
+    n_small = min(first, n - first)
+    for p in range(n_small):
+        place = large + p + rng.integers(0, n - n_small - p)
+        row, other = state.order[small + p], state.order[place]
+        state.order[place] = state.order[large + p]
+        state.partner[row], state.partner[other] = other, row
 
 
 @kernel
-def log_of_block(family, target, drift, labels, work, other):
+def log_flip(family, target, drift, labels, scores, partner, row):
+    """Return the log-odds of flipping a row, with its partner, in a block."""
+    change = flip_change(family, target, labels[row] * scores[row])
+    other = partner[row]
+    if other != row:
+        change += flip_change(family, target, labels[other] * scores[other])
+    return drift - 0.5 * change
+
+
+@kernel
+def log_of_block(family, target, drift, labels, work, partner, other):
     """Return the log-probability that a block move from `labels` gives `other`."""
     total = 0.0
     for i in range(labels.size):
-        odds = log_flip(family, target, drift, labels[i] * work.scores[i])
+        if partner[i] < i:
+            continue
+        odds = log_flip(family, target, drift, labels, work.scores, partner, i)
         if other[i] == labels[i]:
             odds = -odds
-        total -= loss_value(2, odds)
+        total -= loss_value(LOGISTIC, odds)
     return total
+
+
+@kernel
+def propose_block(family, target, drift, state, rng):
+    """Write the proposed labels; return how many flipped."""
+    flipped = 0
+    for i in range(state.y.size):
+        state.y_proposed[i] = state.y[i]
+    for i in range(state.y.size):
+        other = state.partner[i]
+        if other < i:
+            continue
+        odds = log_flip(family, target, drift, state.y, state.work.scores, state.partner, i)
+        if rng.random() * (1.0 + math.exp(-odds)) < 1.0:
+            state.y_proposed[i] = -state.y[i]
+            state.y_proposed[other] = -state.y[other]
+            flipped += 1 if other == i else 2
+    return flipped
 
 
 @kernel
 def flip_block(family, target, move, state, rng):
     """Try to flip a random block of labels; return (status, labels flipped, accepted)."""
-    flipped = 0
-    for i in range(state.y.size):
-        margin = state.y[i] * state.work.scores[i]
-        odds = log_flip(family, target, move.drift, margin)
-        state.y_proposed[i] = state.y[i]
-        if rng.random() * (1.0 + math.exp(-odds)) < 1.0:
-            state.y_proposed[i] = -state.y[i]
-            flipped += 1
+    drift, partner, y, proposed = move.drift, state.partner, state.y, state.y_proposed
+    if move.scan == PAIRS:
+        match_classes(state, rng)
+    flipped = propose_block(family, target, drift, state, rng)
     if flipped == 0:
         return OK, 0, 1
-    forward = log_of_block(family, target, move.drift, state.y, state.work, state.y_proposed)
+    forward = log_of_block(family, target, drift, y, state.work, partner, proposed)
     allowed = energy(family, target, state.work) + rng.standard_exponential() - forward
     status = solve_proposal(family, target, allowed, state)
     if status == OK:
-        back = log_of_block(family, target, move.drift, state.y_proposed, state.trial, state.y)
+        back = log_of_block(family, target, drift, proposed, state.trial, partner, y)
         if energy(family, target, state.trial) <= allowed + back:
             accept(state)
             return OK, flipped, 1
@@ -203,7 +261,7 @@ def flip_block(family, target, move, state, rng):
 @kernel
 def move_labels(family, target, move, state, rng):
     """Make one move; return (status, labels flipped, accepted)."""
-    if move.scan == BLOCKS:
+    if move.scan == BLOCKS or move.scan == PAIRS:
         return flip_block(family, target, move, state, rng)
     n = state.y.size
     if move.scan == RANDOM_SCAN:

@@ -29,6 +29,8 @@ LABEL_OBSERVABLES: Final = (
     "gap",  # objective minus dual value
     "n_positive",  # labels +1
 )
+# Those that are counts.
+COUNTS: Final = ("k", "n_support", "n_margin", "n_positive")
 ENVELOPE, NORM_COLUMN, ACTIVE, N_SUPPORT, N_MARGIN, RESIDUAL, GAP, N_POSITIVE = range(8)
 
 

@@ -17,9 +17,11 @@ import numpy as np
 from shtarkov.errors import InvalidProblem, raise_for_status
 from shtarkov.families import protocol
 from shtarkov.families.lasso import LassoFamily, ridge_weight
+from shtarkov.families.nuclear_work import NuclearFamily
 from shtarkov.families.observables import ENVELOPE, KKT_RESIDUAL, OBSERVABLES, PENALTY, RESIDUAL_SQ
 from shtarkov.sampling.level_set_tilted import TiltedDraws
 from shtarkov.sampling.mean_square import check_truth
+from shtarkov.sampling.rank_ppmh_run import level_set_maker
 from shtarkov.sampling.runs import Chunk, Plan, Request, Snapshot, parse_options
 from shtarkov.sampling.shrink import interior_point
 from shtarkov.sampling.truncated_gaussian import (
@@ -45,9 +47,10 @@ class LevelSetOptions:
 
     Attributes
     ----------
-    coef : (D,) the coefficients whose level set is sampled
+    coef : (D,) the coefficients whose level set is sampled; (D, q) for the nuclear norm
     move : "bounce" (exact Hamiltonian flow), "coordinate" (hit-and-run sweeps), "tangent" (the
-        paper's Metropolis steps) or "tilting" (independent draws; few inactive columns only)
+        paper's Metropolis steps) or "tilting" (independent draws; few inactive columns only). The
+        nuclear norm's level sets have curved walls and take tangent steps whatever is asked.
     thin : moves for each recorded draw
     """
 
@@ -109,8 +112,10 @@ def plan(request: Request) -> Plan:
     """Check the request and find a point inside."""
     options = parse_options(LevelSetOptions, request, "level_set")
     family = request.family
+    if isinstance(family, NuclearFamily):
+        return Plan(N_WARMUP, CHUNK_DRAWS, level_set_maker(request, options))
     if not isinstance(family, LassoFamily):
-        raise InvalidProblem("sampler='level_set' serves Lasso and ElasticNet")
+        raise InvalidProblem("sampler='level_set' serves Lasso, ElasticNet and NuclearNorm")
     coef = check_truth(options.coef, family.Xt.shape[0]) / request.sigma
 
     def make_run(rng: np.random.Generator) -> LevelSetRun:

@@ -23,7 +23,7 @@ from shtarkov._jit import kernel
 from shtarkov.families import observables as obs
 from shtarkov.families import protocol
 from shtarkov.families.active_work import assign, dot
-from shtarkov.families.lasso import ridge_weight
+from shtarkov.sampling.active_columns import active_rows, wanted_pull
 from shtarkov.sampling.ppmh_geometry import (
     LOG_DET,
     LOG_VOLUME,
@@ -94,7 +94,7 @@ class PpmhRecording(NamedTuple):
 def new_state(family, n, capacity, with_basis, with_block):
     """Return an empty state."""
     work = protocol.new_work(family, capacity)
-    room = work.active.size
+    room = active_rows(family, work).size
     return PpmhState(
         np.zeros(n),
         np.zeros(n),
@@ -116,11 +116,11 @@ def new_state(family, n, capacity, with_basis, with_block):
 
 @kernel
 def worst_constraint(family, work):
-    """Return the largest entry of X_A'r - lam s - lam2 beta_A, from the residual itself."""
-    worst, lam2 = 0.0, ridge_weight(family)
+    """Return the largest entry of X_A'r less the penalty's gradient, from the residual itself."""
+    worst, rows = 0.0, active_rows(family, work)
     for i in range(work.counts[0]):
-        wanted = family.lam * work.signs[i] + lam2 * work.coef[i]
-        worst = max(worst, abs(dot(family.Xt[work.active[i]], work.residual) - wanted))
+        pull = dot(family.Xt[rows[i]], work.residual)
+        worst = max(worst, abs(pull - wanted_pull(family, work, i)))
     return worst
 
 
@@ -253,14 +253,13 @@ def step(family, weight, proposal, state, rng):
 
 
 @kernel
-def record(state, accepted, recording, t):
+def record(family, state, accepted, recording, t):
     """Write draw t."""
     recording.acceptance[t] = accepted
     assign(state.row, recording.trace[t])
     assign(state.extra, recording.extra[t])
     if recording.supports.shape[0] > 0:
-        for i in range(state.work.counts[0]):
-            recording.supports[t, state.work.active[i]] = 1
+        protocol.mark_active(family, state.work, recording.supports[t])
     if recording.data.shape[0] > 0:
         assign(state.y, recording.data[t])
 
@@ -281,5 +280,5 @@ def run_ppmh(family, weight, proposal, state, progress, thin, rng, recording):
         progress[0] += 1
         progress[1] += 1 if accepted else 0
         if progress[0] % thin == 0:
-            record(state, progress[1] / thin, recording, progress[0] // thin - 1)
+            record(family, state, progress[1] / thin, recording, progress[0] // thin - 1)
             progress[1] = 0

@@ -14,9 +14,9 @@ import numpy as np
 
 from shtarkov._jit import kernel
 from shtarkov.families.active_work import dot
-from shtarkov.families.lasso import ridge_weight
 from shtarkov.geometry import dense
 from shtarkov.geometry.active_factor import factor_active
+from shtarkov.sampling.active_columns import active_curvature, active_rows, weight_of_squares
 from shtarkov.sampling.ppmh_geometry import (
     DENSE,
     LOG_DET,
@@ -51,9 +51,9 @@ class DenseProposal(NamedTuple):
 def gather_columns(family, work):
     """Return the active columns as an (n, k) array."""
     k = work.counts[0]
-    columns = np.zeros((work.residual.size, k))
+    columns, rows = np.zeros((work.residual.size, k)), active_rows(family, work)
     for j in range(k):
-        row = family.Xt[work.active[j]]
+        row = family.Xt[rows[j]]
         for i in range(row.size):
             columns[i, j] = row[i]
     return columns
@@ -64,8 +64,8 @@ def prepare_dense(proposal, family, work, geometry):
     """Invert explicitly."""
     if route_at(proposal, work) != DENSE:
         return prepare_factored(proposal, family, work, geometry)
-    k, lam2 = work.counts[0], ridge_weight(family)
-    factor = factor_active(gather_columns(family, work), lam2 * np.eye(k))
+    k, lam2 = work.counts[0], weight_of_squares(family)
+    factor = factor_active(gather_columns(family, work), active_curvature(family, work))
     if factor.status != OK:
         return factor.status
     if proposal.is_d_en:
@@ -90,12 +90,12 @@ def displace_dense(proposal, family, work, geometry, xi, xi_image, eta, white, o
             proposal, family, work, geometry, xi, xi_image, eta, white, out, image_out
         )
         return
-    k, lam2 = work.counts[0], ridge_weight(family)
+    k, lam2 = work.counts[0], weight_of_squares(family)
     if proposal.is_d_en:
         # X_A M^-1 = block X_A (1 + lam2) / lam2: one product with the block does both parts.
-        shifted = xi.copy()
+        shifted, rows = xi.copy(), active_rows(family, work)
         for i in range(k):
-            shifted -= family.Xt[work.active[i]] * (eta[i] / math.sqrt(lam2))
+            shifted -= family.Xt[rows[i]] * (eta[i] / math.sqrt(lam2))
         out[:] = math.sqrt(1.0 + lam2) * (geometry.block @ shifted)
     else:
         root = math.sqrt(proposal.epsilon)

@@ -23,14 +23,13 @@ import numpy as np
 
 from shtarkov._jit import generic, kernel
 from shtarkov.families.active_work import assign, dot, subtract_rows
-from shtarkov.families.lasso import ridge_weight
 from shtarkov.linalg.cholesky import (
-    cholesky,
     log_det_factored,
     solve_lower,
     solve_upper,
 )
 from shtarkov.linalg.orthonormal_basis import basis_append
+from shtarkov.sampling.active_columns import active_rows, factor_gram, weight_of_squares
 from shtarkov.types import Status
 
 OK = int(Status.OK)
@@ -136,30 +135,15 @@ def spread_of(chol, k):
 
 
 @kernel
-def factor_gram(family, work, is_d_en, chol_out):
-    """Write the factor of H, or of M for D_EN; the solver holds that of M."""
-    k = work.counts[0]
-    lam2 = ridge_weight(family)
-    if is_d_en or lam2 == 0.0:
-        for i in range(k):
-            for j in range(i + 1):
-                chol_out[i, j] = work.chol[i, j]
-        return OK
-    gram = work.gram_active[:k, :k].copy()
-    for i in range(k):
-        gram[i, i] -= lam2
-    return cholesky(gram, k, chol_out)
-
-
-@kernel
 def orthonormalise(family, work, is_d_en, geometry):
     """Write the basis of the active columns (D_EN: stacked); dependent columns are left out."""
     k, n = work.counts[0], work.residual.size
-    root = math.sqrt(ridge_weight(family)) if is_d_en else 0.0
+    root = math.sqrt(weight_of_squares(family)) if is_d_en else 0.0
     column = np.zeros(geometry.basis.shape[1])
+    rows = active_rows(family, work)
     rank = 0
     for i in range(k):
-        assign(family.Xt[work.active[i]], column)
+        assign(family.Xt[rows[i]], column)
         if root > 0.0:
             column[n + i] = root
         if basis_append(geometry.basis, geometry.chol, rank, column) == OK:
@@ -184,7 +168,7 @@ def prepare_factored(proposal, family, work, geometry):
         rank = orthonormalise(family, work, proposal.is_d_en, geometry)
     if status != OK:
         return status
-    lam2 = ridge_weight(family)
+    lam2 = weight_of_squares(family)
     log_det = rank * proposal.log_epsilon
     if proposal.is_d_en:
         bent = log_det_factored(geometry.chol, rank)
@@ -208,8 +192,9 @@ def whiten(family, work, geometry, v, eta, root, out):
                 for j in range(work.counts[0]):
                     out[i] += row[n + j] * eta[j]
         return
+    rows = active_rows(family, work)
     for i in range(rank):
-        out[i] = dot(family.Xt[work.active[i]], v)
+        out[i] = dot(family.Xt[rows[i]], v)
         if root > 0.0:
             out[i] += root * eta[i]
     solve_lower(geometry.chol, rank, out)
@@ -219,7 +204,8 @@ def whiten(family, work, geometry, v, eta, root, out):
 def displace_factored(proposal, family, work, geometry, xi, xi_image, eta, white, out, image_out):
     """Solve with the factor; SCHUR needs no product with X."""
     rank, k = int(geometry.numbers[RANK]), work.counts[0]
-    lam2 = ridge_weight(family)
+    rows = active_rows(family, work)
+    lam2 = weight_of_squares(family)
     root = math.sqrt(lam2) if proposal.is_d_en else 0.0
     inside = 1.0 if proposal.is_d_en else 1.0 - math.sqrt(proposal.epsilon)
     outside = 1.0 / math.sqrt(1.0 + lam2) if proposal.is_d_en else 1.0
@@ -237,10 +223,10 @@ def displace_factored(proposal, family, work, geometry, xi, xi_image, eta, white
             np.dot(family.Xt, out, image_out)
     else:
         solve_upper(geometry.chol, rank, white)
-        subtract_rows(family.Xt, work.active, white, k, out)
+        subtract_rows(family.Xt, rows, white, k, out)
         if image_out.size > 0:
             assign(xi_image, image_out)
-            subtract_rows(family.gram, work.active, white, k, image_out)
+            subtract_rows(family.gram, rows, white, k, image_out)
     if outside != 1.0:
         for i in range(out.size):
             out[i] *= outside
@@ -252,11 +238,11 @@ def displace_factored(proposal, family, work, geometry, xi, xi_image, eta, white
 def inverse_form_factored(proposal, family, work, geometry, delta, white):
     """Whiten delta."""
     square = dot(delta, delta)
-    lam2 = ridge_weight(family)
+    lam2 = weight_of_squares(family)
     if proposal.is_d_en:
-        inside = 0.0
+        inside, rows = 0.0, active_rows(family, work)
         for i in range(work.counts[0]):
-            inside += dot(family.Xt[work.active[i]], delta) ** 2
+            inside += dot(family.Xt[rows[i]], delta) ** 2
         return (1.0 + lam2) * (square + inside / lam2)
     whiten(family, work, geometry, delta, white, 0.0, white)
     inside = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +12,13 @@ import numpy as np
 
 from shtarkov.errors import InvalidProblem, NotConverged, raise_for_status
 from shtarkov.families import protocol
-from shtarkov.families.lasso import LassoFamily, ridge_weight
+from shtarkov.families.group_lasso import GroupLassoFamily
+from shtarkov.families.lasso import LassoFamily
+from shtarkov.families.nuclear_work import NuclearFamily
 from shtarkov.families.observables import OBSERVABLES
 from shtarkov.geometry.choose import choose_route
+from shtarkov.sampling.active_columns import weight_of_squares
+from shtarkov.sampling.chain import Chain
 from shtarkov.sampling.ppmh import (
     EXTRA,
     PENDING,
@@ -26,8 +31,9 @@ from shtarkov.sampling.ppmh import (
 )
 from shtarkov.sampling.ppmh_dense import DenseProposal
 from shtarkov.sampling.ppmh_geometry import DENSE, QR, ROUTES, Proposal
+from shtarkov.sampling.rank_ppmh_run import full_rank_maker
 from shtarkov.sampling.runs import Chunk, Plan, Request, Snapshot, chunk_of, parse_options
-from shtarkov.types import Ints, Status
+from shtarkov.types import Floats, Ints, Status
 
 CHUNK_DRAWS = 4096
 N_WARMUP = 4000
@@ -41,6 +47,9 @@ QR_BEYOND = 1e3
 MAX_FAILURE_SHARE = 0.01
 COVARIANCES = ("projector", "d_en")
 POLICIES = ("measured", "paper")
+STARTS = ("normal", "target")
+# Hamiltonian moves to the first data vector of start="target".
+N_APPROACH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +63,8 @@ class PpmhOptions:
     covariance : "projector", or "d_en" for the Elastic Net
     thin : steps for each recorded draw
     policy : how "auto" chooses between dense and reduced: "measured" cost, or the "paper" rule
+    start : first data vector: "normal" noise, or a draw of the "target" by Hamiltonian moves, for
+        proposals so narrow (small epsilon) that the chain keeps the active set it starts with
     """
 
     epsilon: float = 0.3
@@ -61,6 +72,7 @@ class PpmhOptions:
     covariance: str = "projector"
     thin: int = 1
     policy: str = "measured"
+    start: str = "normal"
 
     def __post_init__(self) -> None:
         if not 0.0 < self.epsilon <= 1e6:
@@ -71,6 +83,9 @@ class PpmhOptions:
             raise InvalidProblem(msg)
         if self.covariance not in COVARIANCES or self.policy not in POLICIES:
             msg = f"covariance is one of {COVARIANCES} and policy one of {POLICIES}"
+            raise InvalidProblem(msg)
+        if self.start not in STARTS:
+            msg = f"start must be one of {STARTS}; got {self.start!r}"
             raise InvalidProblem(msg)
         if self.thin < 1 or self.thin != int(self.thin):
             msg = f"thin must be a positive integer; got {self.thin!r}"
@@ -90,7 +105,7 @@ def route_table(family: Any, solver: str, policy: str) -> Ints:
 def make_proposal(family: Any, solver: str, options: PpmhOptions) -> Proposal | DenseProposal:
     """Put options and routes together; the step is a first guess if none was given."""
     is_d_en = options.covariance == "d_en"
-    if is_d_en and ridge_weight(family) == 0.0:
+    if is_d_en and weight_of_squares(family) == 0.0:
         raise InvalidProblem("covariance='d_en' needs the Elastic Net's lam2 > 0")
     routes = route_table(family, solver, options.policy)
     kind = DenseProposal if (routes == DENSE).any() else Proposal
@@ -108,14 +123,29 @@ def make_proposal(family: Any, solver: str, options: PpmhOptions) -> Proposal | 
 def plan(request: Request) -> Plan:
     """Check the request."""
     options = parse_options(PpmhOptions, request, "ppmh")
-    if not isinstance(request.family, LassoFamily):
-        raise InvalidProblem("sampler='ppmh' serves Lasso and ElasticNet; use sampler='hmc'")
+    if isinstance(request.family, NuclearFamily):
+        if options.covariance != "projector":
+            raise InvalidProblem("covariance='d_en' needs the Elastic Net's lam2 > 0")
+        return Plan(N_WARMUP, CHUNK_DRAWS, full_rank_maker(request, options))
+    if not isinstance(request.family, LassoFamily | GroupLassoFamily):
+        msg = "sampler='ppmh' serves Lasso, ElasticNet, GroupLasso, NuclearNorm; use sampler='hmc'"
+        raise InvalidProblem(msg)
     proposal = make_proposal(request.family, request.solver, options)
 
     def make_run(rng: np.random.Generator) -> PpmhRun:
-        return PpmhRun(request, proposal, rng, thin=options.thin, adapt=options.step is None)
+        start = first_point(request, options.start, rng)
+        return PpmhRun(request, proposal, rng, start, thin=options.thin, adapt=options.step is None)
 
     return Plan(N_WARMUP, CHUNK_DRAWS, make_run)
+
+
+def first_point(request: Request, start: str, rng: np.random.Generator) -> Floats:
+    """Draw the first data vector from the chain's own stream."""
+    if start == "normal":
+        return rng.standard_normal(request.family.Xt.shape[1])
+    chain = Chain(request.family, request.weight, rng)
+    chain.warm_up(N_APPROACH)
+    return np.array(chain.state.y)
 
 
 class PpmhRun:
@@ -125,8 +155,10 @@ class PpmhRun:
     ----------
     request, proposal : what is sampled, and how
     rng : the chain's own stream
+    start : first data vector
     thin : steps for each recorded draw
     adapt : find the step in warm-up
+    loop : the compiled loop, with the signature of `run_ppmh`
     """
 
     def __init__(
@@ -134,17 +166,20 @@ class PpmhRun:
         request: Request,
         proposal: Proposal | DenseProposal,
         rng: np.random.Generator,
+        start: Floats,
         *,
         thin: int = 1,
         adapt: bool = True,
+        loop: Callable[..., None] = run_ppmh,
     ) -> None:
+        self.loop = loop
         self.family, self.weight, self.rng = request.family, request.weight, rng
         self.request, self.proposal, self.thin, self.adapt = request, proposal, thin, adapt
         self.state = self._new_state(FIRST_CAPACITY)
-        self._place(rng.standard_normal(self.family.Xt.shape[1]))
+        self._place(start)
 
     def _new_state(self, capacity: int) -> PpmhState:
-        may_switch = math.isfinite(self.proposal.qr_beyond) or ridge_weight(self.family) > 0.0
+        may_switch = math.isfinite(self.proposal.qr_beyond) or weight_of_squares(self.family) > 0.0
         with_basis = may_switch or bool((self.proposal.routes == QR).any())
         with_block = bool((self.proposal.routes == DENSE).any())
         n = self.family.Xt.shape[1]
@@ -153,7 +188,7 @@ class PpmhRun:
 
     def _place(self, y: Any) -> None:
         """Solve at y from a cold start, with as much room as it takes."""
-        capacity = self.state.work.active.size
+        capacity = self.state.eta.size
         while True:
             self.state = self._new_state(capacity)
             status = place(self.family, self.weight, y, self.proposal, self.state)
@@ -165,7 +200,7 @@ class PpmhRun:
     def _grow(self) -> None:
         """Double the room, keeping the point and the noise already drawn."""
         old = self.state
-        wider = self._new_state(2 * old.work.active.size)
+        wider = self._new_state(2 * old.eta.size)
         protocol.copy_work(self.family, old.work, wider.work)
         self.state = wider
         status = place(self.family, self.weight, old.y, self.proposal, wider)
@@ -186,7 +221,7 @@ class PpmhRun:
         )
         progress = np.zeros(2, np.int64)
         while True:
-            run_ppmh(
+            self.loop(
                 self.family,
                 self.weight,
                 self.proposal,

@@ -8,6 +8,7 @@ the one that was never stopped.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -100,11 +101,32 @@ class Request:
 
 
 class Plan(NamedTuple):
-    """How a request is run: the default warm-up, draws per chunk, and one chain from its stream."""
+    """How a request is run.
+
+    Attributes
+    ----------
+    n_warmup : the default warm-up
+    chunk_draws : draws between two returns to Python
+    make_run : gives one chain from its stream
+    ladder : (R, 2) penalty and weight of each rung in units of the noise scale; None without rungs
+    """
 
     n_warmup: int
     chunk_draws: int
     make_run: Callable[[np.random.Generator], Run]
+    ladder: Floats | None = None
+
+
+def digest(*values: Any) -> str:
+    """Name arrays and plain values by their content."""
+    total = hashlib.sha256()
+    for value in values:
+        if isinstance(value, np.ndarray):
+            total.update(repr((value.shape, value.dtype.str)).encode())
+            total.update(np.ascontiguousarray(value).tobytes())
+        else:
+            total.update(repr(value).encode())
+    return total.hexdigest()[:16]
 
 
 Options = TypeVar("Options")

@@ -7,9 +7,10 @@ scale; what is returned is in the user's.
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import importlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +19,30 @@ from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
 from shtarkov.errors import InvalidProblem
-from shtarkov.families.build import check_lam, check_sigma
+from shtarkov.families.build import check_lam, check_memory, check_sigma
 from shtarkov.families.compiled import family_of
 from shtarkov.families.facts import facts_of
+from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.families.observables import OBSERVABLES
 from shtarkov.progress import Progress, resolve_progress, tracked
 from shtarkov.sampling.chains import QUANTITIES, Chains
-from shtarkov.sampling.checkpoint import Checkpoint, stored_seed
+from shtarkov.sampling.checkpoint import Checkpoint, resolve_stored_seed
 from shtarkov.sampling.collect import collect
+from shtarkov.sampling.label_run import sample_labels
 from shtarkov.sampling.mean_square import MeanSquare, check_truth
-from shtarkov.sampling.runs import Chunk, Plan, Request, Run
-from shtarkov.seeds import resolve_seed, rng_for
+from shtarkov.sampling.runs import Chunk, Plan, Request, Run, digest
+from shtarkov.seeds import rng_for
 from shtarkov.types import Status
 
 RECORDABLE = ("active", "data")
 SOLVERS = ("auto", "schur", "qr", "dense")
 # Modules with a function `plan(request)`, imported when asked for: each brings its own kernels.
 SAMPLERS = {
+    "coarea": "shtarkov.sampling.coarea",
     "hmc": "shtarkov.sampling.hmc_run",
     "level_set": "shtarkov.sampling.level_set",
     "ppmh": "shtarkov.sampling.ppmh_run",
+    "tempering": "shtarkov.sampling.tempering_run",
 }
 
 
@@ -59,18 +64,18 @@ def sample(
     truth: ArrayLike | None = None,
     checkpoint: str | Path | None = None,
     **options: Any,
-) -> Chains:
+) -> Any:
     """Draw data vectors and describe their estimates.
 
     Parameters
     ----------
-    problem : `Lasso`, `ElasticNet`, ...
+    problem : `Lasso`, `ElasticNet`, ..., or for labels `SparseSVM`, `SparseLogistic`
     lam : penalty; the objective is half the squared residual plus lam times the norm
     sigma : noise standard deviation
     tau : luckiness weight of the norm; None means lam
     sampler : "hmc" (the default and the quickest), "ppmh" (the paper's), "level_set" (the
         coefficients stay fixed), "coarea" (level-set, fibre and crossing moves in turn) or
-        "tempering" (replica exchange)
+        "tempering" (replica exchange); "label_flips" for labels
     solver : geometry of "ppmh" and "coarea": "schur", "qr", "dense" or "auto"
     n_draws : draws of each chain
     n_warmup : tuning steps before them; None takes the sampler's own number
@@ -86,16 +91,50 @@ def sample(
 
     Returns
     -------
-    Chains
+    Chains, or LabelChains for labels
         What is known so far, with `interrupted` set, if Ctrl-C is pressed after the first chunk.
     """
+    law: dict[str, Any] = {"sigma": sigma, "tau": tau, "sampler": sampler, "solver": solver}
+    counts: dict[str, Any] = {"n_draws": n_draws, "n_warmup": n_warmup, "n_chains": n_chains}
+    running: dict[str, Any] = {
+        "seed": seed,
+        "n_jobs": n_jobs,
+        "progress": progress,
+        "checkpoint": checkpoint,
+    }
+    wanted: dict[str, Any] = {"record": record, "truth": truth}
+    return draw_chains(problem, lam, **law, **counts, **running, **wanted, **options)
+
+
+@functools.singledispatch
+def draw_chains(
+    problem: Any,
+    lam: float,
+    *,
+    sigma: float,
+    tau: float | None,
+    sampler: str,
+    solver: str,
+    n_draws: int,
+    n_warmup: int | None,
+    n_chains: int,
+    seed: int | np.random.SeedSequence | None,
+    n_jobs: int | None,
+    progress: bool | Progress | None,
+    record: Sequence[str],
+    truth: ArrayLike | None,
+    checkpoint: str | Path | None,
+    **options: Any,
+) -> Any:
+    """Do the work of `sample`: by problem, here for continuous data."""
     scale = check_sigma(sigma)
     weight = _luckiness_weight(lam, tau)
-    number = _resolve(seed, checkpoint)
+    number = resolve_stored_seed(seed, checkpoint)
     _check_counts({"n_draws": n_draws, "n_chains": n_chains}, 1)
     with threadpool_limits(1):
         family = family_of(problem, check_lam(lam), scale)
         request = _request(family, weight, solver, record, truth, scale, options)
+        _check_room(request, n_chains * n_draws)
         plan = _plan(sampler, request)
         warmup = plan.n_warmup if n_warmup is None else n_warmup
         _check_counts({"n_warmup": warmup}, 0)
@@ -117,12 +156,21 @@ def sample(
             drawn, cut = collect(
                 runs, n_draws, warmup, plan.chunk_draws, n_jobs=n_jobs, bar=bar, checkpoint=kept
             )
-    return _assemble(drawn, about, problem.design, facts_of(family).n_dim, cut)
+    chains = _assemble(drawn, about, problem.design, facts_of(family).n_dim, cut)
+    return chains if plan.ladder is None else replace(chains, ladder=scale * plan.ladder)
 
 
-def _resolve(seed: Any, checkpoint: str | Path | None) -> int:
-    stored = stored_seed(checkpoint) if seed is None and checkpoint is not None else None
-    return resolve_seed(seed) if stored is None else stored
+draw_chains.register(SparseSVM, sample_labels)
+draw_chains.register(SparseLogistic, sample_labels)
+
+
+def _check_room(request: Request, n_draws: int) -> None:
+    """Refuse more draws than memory holds, before the first."""
+    sizes = facts_of(request.family)
+    extras = request.active * sizes.n_recorded + request.data * 8 * sizes.n_dim
+    per_draw = 8 * len(OBSERVABLES) + extras
+    advice = "ask for fewer draws, or record less"
+    check_memory(per_draw * n_draws, f"keeping {n_draws} draws", advice)
 
 
 def _luckiness_weight(lam: float, tau: float | None) -> float:
@@ -186,29 +234,17 @@ def _make_run(
     return MeanSquare(run, request.family, known, request.sigma, "data" in record)
 
 
-def _digest(*values: Any) -> str:
-    """Name arrays and plain values by their content."""
-    digest = hashlib.sha256()
-    for value in values:
-        if isinstance(value, np.ndarray):
-            digest.update(repr((value.shape, value.dtype.str)).encode())
-            digest.update(np.ascontiguousarray(value).tobytes())
-        else:
-            digest.update(repr(value).encode())
-    return digest.hexdigest()[:16]
-
-
 def _fingerprint(
     about: dict[str, Any], n_chains: int, request: Request, truth: Any
 ) -> dict[str, Any]:
     """Give everything that determines the draws, except how many."""
-    options = {name: _digest(np.asarray(value)) for name, value in sorted(request.options.items())}
+    options = {name: digest(np.asarray(value)) for name, value in sorted(request.options.items())}
     return {
         **about,
         "n_chains": n_chains,
-        "design": _digest(*request.family),
+        "design": digest(*request.family),
         "record": [request.active, request.data],
-        "truth": None if truth is None else _digest(np.asarray(truth, dtype=np.float64)),
+        "truth": None if truth is None else digest(np.asarray(truth, dtype=np.float64)),
         "options": options,
     }
 

@@ -14,6 +14,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from shtarkov.errors import InvalidProblem
+from shtarkov.families.build import check_problem
+from shtarkov.families.label_problems import LabelProblem
 from shtarkov.selection.report import SelectionReport
 from shtarkov.selection.select import select
 
@@ -89,8 +91,15 @@ def compare(problems: Mapping[str, Any], y: ArrayLike, **options: Any) -> Compar
     >>> from shtarkov import ElasticNet, Lasso, compare
     >>> report = compare({"lasso": Lasso(X), "ridge 0.1": ElasticNet(X, l2_ratio=0.1)}, y, seed=1)
     """
-    if not problems:
+    if not isinstance(problems, Mapping) or not problems:
         raise InvalidProblem("give at least one problem to compare, as {name: problem}")
+    for problem in problems.values():
+        check_problem(problem)
+    of_labels = {name: isinstance(item, LabelProblem) for name, item in problems.items()}
+    if len(set(of_labels.values())) > 1:
+        named = ", ".join(repr(name) for name, holds in of_labels.items() if holds)
+        msg = f"{named} code labels and the others continuous data: compare like with like"
+        raise InvalidProblem(msg)
     first_name, first = next(iter(problems.items()))
     for name, problem in problems.items():
         if problem.design.n_dim != first.design.n_dim:

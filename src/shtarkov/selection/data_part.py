@@ -21,6 +21,7 @@ import numpy as np
 from shtarkov.complexity.scale_profile import profile_scale_path
 from shtarkov.errors import InvalidProblem
 from shtarkov.families import protocol
+from shtarkov.families.build import check_problem
 from shtarkov.families.compiled import family_of
 from shtarkov.families.homotopy_lam import PenaltyPath, penalty_path
 from shtarkov.families.lasso import LassoFamily
@@ -202,6 +203,7 @@ path_of_data.register(LassoFamily, penalty_path)
 
 def make_data_part(problem: Any, y: Any, sigma: float | None) -> DataPart:
     """Reduce y and check that it can be coded at all."""
+    check_problem(problem)
     part = DataPart(problem, problem.design.reduce_response(y), sigma, family_of(problem, 1.0))
     if sigma is None and part.total_sq <= 0.0:
         raise InvalidProblem(

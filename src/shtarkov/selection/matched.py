@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shtarkov.complexity import ladder
+from shtarkov.complexity.exact_path import exact_path
 from shtarkov.complexity.noise_scale import ScalePath, scale_complexity_path
 from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.path import penalty_path
@@ -260,9 +261,10 @@ def _curve(
     known = data.sigma is not None or is_scout
     share = std_error if known else 0.9 * std_error
     units = data.sigma if data.sigma is not None else 1.0
-    path = penalty_path(
+    lams = table.kappas * units
+    path = exact_path(data.problem, lams, units) or penalty_path(
         data.problem,
-        table.kappas * units,
+        lams,
         sigma=units,
         std_error=share,
         seed=seed,

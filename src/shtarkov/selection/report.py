@@ -28,14 +28,16 @@ class Code:
     std_error : its Monte Carlo standard error
     lam, tau, sigma : the parameters it would choose; None where it has none
     n_nonzero : coefficients it would use
+    eta : for labels, the weight of the objective
     """
 
     nats: float
     std_error: float
     lam: float | None
     tau: float | None
-    sigma: float
+    sigma: float | None
     n_nonzero: int
+    eta: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,9 +52,11 @@ class CodelengthCurve:
     data_nats : the data's part: noise constant, residual and penalty
     ln_c : the complexity's part, that of the unknown scale included
     codelengths, std_errors : their sum plus the cost of stating the penalty, and its error
-    n_active : coefficients of the user's data
+    n_active : active coefficients for the user's data; ranks for the nuclear norm
     mean_df : expected degrees of freedom under the model
     coefs : (L, D) coefficients of the penalised columns
+    etas : for labels, the best weight of the objective at each penalty; `kappas` are then the
+        penalties and `mean_df` is eta lam |w|_1, whose expectation is the slope of ln C
     """
 
     lams: Floats
@@ -65,6 +69,7 @@ class CodelengthCurve:
     n_active: Ints
     mean_df: Floats
     coefs: Floats
+    etas: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +81,8 @@ class SelectionReport:
     family, criterion : what was asked
     winner : "empty", "matched", "free" or "subset"
     lam, tau, sigma : the winner's penalty, luckiness weight (None where it has none), noise scale
-    coef, intercept : the winner's coefficients on the user's columns
+    coef, intercept : the winner's coefficients on the user's columns; with several targets all of a
+        column's before the next's, and one intercept a target
     codelength, std_error : of the winner, in nats
     codelengths : every competitor's `Code`
     ln_c : the winner's complexity in nats (None for the subset code, which has no integral)
@@ -86,6 +92,8 @@ class SelectionReport:
     notes : remarks that do not cast doubt
     sigma_known, conservative, n_samples, n_features, feature_names : the request
     n_draws, ess, rank_rhat, seed, seconds : the work behind it
+    eta, classes : for labels, the winner's weight of the objective and the two values; sigma is
+        then None
     """
 
     family: str
@@ -93,9 +101,9 @@ class SelectionReport:
     winner: str
     lam: float | None
     tau: float | None
-    sigma: float
+    sigma: float | None
     coef: Floats
-    intercept: float
+    intercept: float | Floats
     codelength: float
     std_error: float
     codelengths: dict[str, Code]
@@ -115,6 +123,8 @@ class SelectionReport:
     rank_rhat: float | None
     seed: int
     seconds: float
+    eta: float | None = None
+    classes: tuple[Any, ...] | None = None
 
     @property
     def support(self) -> Ints:
@@ -149,7 +159,7 @@ class SelectionReport:
         return "\n".join(lines)
 
     def _parameters(self) -> list[tuple[str, float | None]]:
-        return [("lam", self.lam), ("tau", self.tau), ("sigma", self.sigma)]
+        return [("lam", self.lam), ("tau", self.tau), ("sigma", self.sigma), ("eta", self.eta)]
 
     def __repr__(self) -> str:
         return self.summary()

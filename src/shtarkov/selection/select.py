@@ -8,6 +8,7 @@ coefficients (THEORY 4b).
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any
 
@@ -18,14 +19,18 @@ from threadpoolctl import threadpool_limits
 from shtarkov.compile_notice import compile_notice
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lams, check_non_negative, check_sigma
+from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.progress import Progress, resolve_progress, tracked
 from shtarkov.seeds import resolve_seed
 from shtarkov.selection.codes import codes_of
 from shtarkov.selection.data_part import DataPart, make_data_part
-from shtarkov.selection.lam_grid import penalty_grid
+from shtarkov.selection.label_select import select_labels
+from shtarkov.selection.lam_grid import FLOOR_RATIO, penalty_grid
 from shtarkov.selection.race import Race
 from shtarkov.selection.report import SelectionReport
 from shtarkov.selection.verdict import assemble
+from shtarkov.settings import check_run
+from shtarkov.types import Floats
 
 CRITERIA = {
     "auto": ("empty", "matched", "free", "subset"),
@@ -35,6 +40,7 @@ CRITERIA = {
 }
 
 
+@functools.singledispatch
 def select(
     problem: Any,
     y: ArrayLike,
@@ -55,8 +61,9 @@ def select(
 
     Parameters
     ----------
-    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ... on the design
-    y : (N,) data
+    problem : `Lasso`, `ElasticNet`, `GroupLasso`, ... on the design, or for labels `SparseSVM`,
+        `SparseLogistic`
+    y : (N,) data, or labels of any two values
     lams : penalties to choose from, for half the squared residual plus lam times the norm; by
         default a grid from the smallest penalty with an empty model downwards, extended at need
     sigma : the noise standard deviation, or "unknown"
@@ -70,17 +77,13 @@ def select(
     n_chains, n_jobs, seed, progress, max_draws : as for `complexity_path`
     """
     began = time.perf_counter()
-    if criterion not in CRITERIA:
-        msg = f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}"
-        raise InvalidProblem(msg)
+    _check_choice(criterion, conservative)
     scale = _known_sigma(sigma)
-    check_non_negative(conservative, "conservative")
-    chosen = resolve_seed(seed)
-    data = make_data_part(problem, y, scale)
+    check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
+    chosen, data = resolve_seed(seed), make_data_part(problem, y, scale)
     grid = _grid(data, lams, n_grid)
     options = {"n_chains": n_chains, "n_jobs": n_jobs, "max_draws": max_draws}
-    possible = codes_of(problem)
-    wanted = tuple(name for name in CRITERIA[criterion] if name in possible)
+    wanted = tuple(name for name in CRITERIA[criterion] if name in codes_of(problem))
     bar = resolve_progress(progress)
     with threadpool_limits(1), compile_notice(), tracked(bar, 1, "codelengths"):
         race = Race(data, grid, wanted, lams is None, chosen, bar, options)
@@ -98,6 +101,17 @@ def select(
     )
 
 
+select.register(SparseSVM, select_labels)
+select.register(SparseLogistic, select_labels)
+
+
+def _check_choice(criterion: str, conservative: float) -> None:
+    if criterion not in CRITERIA:
+        msg = f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}"
+        raise InvalidProblem(msg)
+    check_non_negative(conservative, "conservative")
+
+
 def _known_sigma(sigma: str | float) -> float | None:
     if isinstance(sigma, str):
         if sigma != "unknown":
@@ -110,7 +124,19 @@ def _known_sigma(sigma: str | float) -> float | None:
 def _grid(data: DataPart, lams: ArrayLike | None, n_grid: int) -> Any:
     """Give the kappas to try, descending; empty when no column can enter."""
     if lams is not None:
-        return data.kappas_of(check_lams(lams).lams)
+        return data.kappas_of(_within_reach(check_lams(lams).lams, data))
     if data.kappa_max <= 0.0:
         return np.empty(0)
     return penalty_grid(data.kappa_max, data.n_dim, data.problem.design.n_features, n_points=n_grid)
+
+
+def _within_reach(lams: Floats, data: DataPart) -> Floats:
+    """Refuse penalties so small that sampling there is beyond double precision."""
+    entry = data.kappa_max * data.empty_sigma
+    if lams[-1] < FLOOR_RATIO * entry:
+        msg = (
+            f"lams goes down to {lams[-1]:.3g}; the first column enters at {entry:.3g}, and below "
+            f"{FLOOR_RATIO:g} of that nothing is left to choose: drop the smaller penalties"
+        )
+        raise InvalidProblem(msg)
+    return lams

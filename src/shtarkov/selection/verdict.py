@@ -9,6 +9,7 @@ import numpy as np
 from shtarkov.selection.candidates import Candidate
 from shtarkov.selection.codes import codes_of
 from shtarkov.selection.data_part import DataPart
+from shtarkov.selection.fit_doubts import doubts_about_fit
 from shtarkov.selection.free import FreeChoice
 from shtarkov.selection.matched import MatchedCurve
 from shtarkov.selection.report import Code, CodelengthCurve, SelectionReport
@@ -16,6 +17,8 @@ from shtarkov.types import Floats
 
 # Codes this close, in nats, are a coin toss whatever their Monte Carlo errors.
 COIN_TOSS = 2.0
+# Within this factor of the last penalty a minimum is at the end of the grid.
+AT_THE_END = 1.0001
 
 
 def assemble(
@@ -35,8 +38,12 @@ def assemble(
     best = candidates[winner]
     design = data.problem.design
     is_average = criterion == "average"
-    intercept, coef = full_coefficients(data, average(candidates) if is_average else best.coef)
-    reasons = tuple(_reasons(candidates, winner, curve, choice, std_error))
+    chosen = average(candidates) if is_average else best.coef
+    intercept, coef = design.full_coefficients(data.response, chosen)
+    reasons = (
+        *_reasons(candidates, winner, curve, choice, std_error),
+        *doubts_about_fit(data, best.coef),
+    )
     path = None if curve is None else curve.path
     return SelectionReport(
         family=data.problem.name,
@@ -63,7 +70,7 @@ def assemble(
         conservative=conservative,
         n_samples=design.n_samples,
         n_features=coef.size,
-        feature_names=design.layout.names,
+        feature_names=design.coefficient_names,
         n_draws=(0 if path is None else path.n_draws) + (0 if choice is None else choice.n_draws),
         ess=None if path is None else path.ess,
         rank_rhat=None if path is None else path.rank_rhat,
@@ -90,16 +97,6 @@ def _mixture(candidates: dict[str, Candidate]) -> str:
     ranked = sorted(code_weights(candidates).items(), key=lambda item: -item[1])
     parts = ", ".join(f"{share:.0%} {name}" for name, share in ranked if share >= 0.005)
     return f"the coefficients are averages over the codes: {parts}"
-
-
-def full_coefficients(data: DataPart, coef: Floats) -> tuple[float, Floats]:
-    """Put penalised and unpenalised coefficients on the user's columns."""
-    design = data.problem.design
-    intercept, unpenalised = design.unpenalised_coef(data.response, coef)
-    full = np.zeros(design.penalised.size + design.unpenalised.size)
-    full[design.penalised] = coef
-    full[design.unpenalised] = unpenalised
-    return float(intercept), full
 
 
 def _near_ties(curve: MatchedCurve) -> tuple[float, ...]:
@@ -129,6 +126,8 @@ def _reasons(
         reasons.extend(choice.warnings)
         if choice.at_edge:
             reasons.append("the free code's minimum is at the side of the region searched")
+        if curve is not None and choice.kappa <= AT_THE_END * curve.data.kappas[-1]:
+            reasons.append("the free code's minimum is at the smallest penalty: extend the grid")
     code = candidates[winner].code
     if not math.isfinite(code.nats):
         reasons.append("the codelength is not finite: y is fitted exactly, or scales are extreme")
@@ -171,7 +170,7 @@ def _curve(data: DataPart, curve: MatchedCurve) -> CodelengthCurve:
         ln_c=complexity,
         codelengths=curve.codelengths,
         std_errors=curve.std_errors,
-        n_active=np.count_nonzero(coefs, axis=1),
+        n_active=np.array([fit.active.size for fit in fits], dtype=np.int64),
         mean_df=curve.path.mean_df,
         coefs=coefs,
     )

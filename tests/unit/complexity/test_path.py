@@ -192,5 +192,5 @@ def test_bad_arguments_are_refused():
             complexity_path(problem, bad)
     with pytest.raises(InvalidProblem):
         complexity_path(problem, [1.0], sigma=0.0)
-    with pytest.raises(NotImplementedError, match="no compiled family"):
+    with pytest.raises(InvalidProblem, match="problem must be one such as"):
         complexity_path("a design", [1.0])

@@ -116,7 +116,7 @@ def test_extreme_scales_are_refused_and_large_ones_are_not(rng, n_rows, scale):
     X[:, 4] *= scale
     with pytest.raises(InvalidProblem, match="in column 4; rescale it"):
         reduce_design(X)
-    X = rng.standard_normal((n_rows, 6)) * np.logspace(-90, 90, 6)
+    X = rng.standard_normal((n_rows, 6)) * np.logspace(-45, 45, 6)
     design = reduce_design(X, fit_intercept=True)
     lengths = np.linalg.norm(X - X.mean(axis=0), axis=0)
     np.testing.assert_allclose(np.linalg.norm(design.X, axis=0), lengths, rtol=1e-12)

@@ -103,6 +103,7 @@ def test_the_papers_rule_is_a_policy():
     ("options", "message"),
     [
         ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"start": "zero"}, "start must be one of"),
         ({"step": -1.0}, "step must be positive"),
         ({"covariance": "identity"}, "covariance is one of"),
         ({"covariance": "d_en"}, "needs the Elastic Net"),

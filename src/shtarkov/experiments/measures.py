@@ -1,0 +1,113 @@
+"""What is measured of a cell's chains: the columns of the paper's tables, and two more.
+
+Times are kept under names that end in TIMED, apart from everything that the seed determines.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from shtarkov.diagnostics.active_sets import jaccard_between_chains, selection_distance
+from shtarkov.diagnostics.convergence import State, effective_size, rank_rhat, state_of
+from shtarkov.sampling.chains import Chains
+from shtarkov.types import Floats
+
+TIMED = ("_ms", "_ms_sd", "_per_second")
+# Active sets are compared at no more than this many draws of each chain.
+MOST_SUPPORTS = 1000
+
+
+def is_timed(name: str) -> bool:
+    """Whether a column holds a time, which no seed repeats."""
+    return name.endswith(TIMED)
+
+
+def classic_rhat(draws: Floats) -> float:
+    """Give the paper's R-hat (section 6.4): between over within, infinite if no chain moves.
+
+    1 for a constant, where there is nothing to disagree about.
+    """
+    n_draws = draws.shape[1]
+    within = float(draws.var(axis=1, ddof=1).mean())
+    between = n_draws * float(draws.mean(axis=1).var(ddof=1)) if draws.shape[0] > 1 else 0.0
+    if np.ptp(draws) == 0.0:
+        return 1.0
+    if state_of(draws) is State.STUCK or within == 0.0:
+        return math.inf
+    return math.sqrt((n_draws - 1) / n_draws + between / (n_draws * within))
+
+
+def ranked_rhat(draws: Floats) -> float:
+    """Give the rank-normalised R-hat; infinite for stuck chains, 1 for a constant."""
+    value = rank_rhat(draws)
+    if value is not None:
+        return value
+    return 1.0 if np.ptp(draws) == 0.0 else math.inf
+
+
+def size_per_chain(draws: Floats) -> float:
+    """Give the effective sample size of one chain; a chain that never moved is worth one draw."""
+    size = effective_size(draws)
+    return 1.0 if size is None else size / draws.shape[0]
+
+
+def size_within_chains(draws: Floats) -> float:
+    """Give the mean effective sample size of chains that need not agree with each other."""
+    return float(np.mean([size_per_chain(chain[None, :]) for chain in draws]))
+
+
+def disagreement(active: np.ndarray) -> dict[str, float]:
+    """Compare the chains' active sets: Jaccard distance and total variation."""
+    stride = max(active.shape[1] // MOST_SUPPORTS, 1)
+    shown = np.asarray(active, dtype=bool)[:, ::stride]
+    distance, variation = jaccard_between_chains(shown), selection_distance(shown)
+    n_chains = shown.shape[0]
+    apart = ~np.eye(n_chains, dtype=bool)
+    alone = n_chains == 1
+    return {
+        "jaccard_between": 0.0 if alone else float(distance[apart].mean()),
+        "jaccard_within": float(np.diag(distance).mean()),
+        "total_variation": 0.0 if alone else float(variation[apart].max()),
+    }
+
+
+def measure(chains: Chains, n_samples: int, cpu_share: float) -> dict[str, Any]:
+    """Give a cell's row.
+
+    Parameters
+    ----------
+    chains : the draws, with "active" and "mse"
+    n_samples : N
+    cpu_share : processor time over wall time of the run: what a step takes on a machine with
+        nothing else to do
+    """
+    score, mse = chains.log_volume, chains.extras["mse"]
+    mean_k = float(chains.k.mean())
+    step_ms = 1e3 * cpu_share * chains.step_seconds
+    seconds = 1e-3 * float(step_ms.sum(axis=1).mean())
+    ess = size_per_chain(score)
+    ess_residual = size_within_chains(chains.residual_sq)
+    return {
+        "step_ms": float(step_ms.mean()),
+        "step_ms_sd": float(step_ms.std()),
+        "accept_percent": 100.0 * float(chains.accepted.mean()),
+        "mean_k": mean_k,
+        "active_ratio": mean_k / n_samples,
+        "mse": float(mse.mean()),
+        "score": float(score.mean()),
+        "rhat_score": classic_rhat(score),
+        "rank_rhat_score": ranked_rhat(score),
+        "rhat_mse": classic_rhat(mse),
+        "ess": ess,
+        "ess_per_second": ess / seconds,
+        "ess_residual": ess_residual,
+        "ess_residual_per_second": ess_residual / seconds,
+        "rank_rhat_residual": ranked_rhat(chains.residual_sq),
+        "n_stuck": int((np.ptp(chains.k, axis=1) == 0).sum()),
+        "worst_kkt_residual": float(chains.kkt_residual.max()),
+        "n_failures": int(sum(chains.failures.values())),
+        **disagreement(chains.extras["active"]),
+    }

@@ -1,0 +1,169 @@
+"""Cells without a chain: time and error of the paper's two reductions, and whether C is finite.
+
+Times are processor times, the best of a few calls from Python, compilation excluded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import shtarkov
+from shtarkov.experiments.cell_result import CellResult, Settings
+from shtarkov.geometry import apply_d_en, dense, make_active_factor, pair_volume, schur
+from shtarkov.geometry.active_factor import factor_active
+from shtarkov.linalg.cholesky import solve_factored
+from shtarkov.seeds import rng_for
+from shtarkov.types import Floats
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+def best_ms(call: Callable[[], Any], n_repeats: int) -> float:
+    """Give the least time of a few calls, after one that may compile."""
+    call()
+    times = []
+    for _ in range(n_repeats):
+        began = time.thread_time()
+        call()
+        times.append(time.thread_time() - began)
+    return 1e3 * min(times)
+
+
+def operators(settings: Settings) -> CellResult:
+    """Time one projection and one pair volume, factors included, by each route."""
+    n, k = settings["n_samples"], max(1, round(settings["ratio"] * settings["n_samples"]))
+    rng = rng_for(settings["seed"], n, k)
+    here, there = (rng.standard_normal((n, k)) for _ in range(2))
+    z, no_curvature = rng.standard_normal(n), np.zeros((k, k))
+    current = factor_active(here, no_curvature)
+    both = np.hstack([here, there])
+    gram = both.T @ both
+    first, second = np.arange(k), np.arange(k, 2 * k)
+    chol, cross = np.zeros((k, k)), np.zeros((k, k))
+
+    def by_dense() -> float:
+        dense.tangent_project(current, z)
+        proposed = factor_active(there, no_curvature)
+        return float(dense.log_pair_volume(current, proposed))
+
+    def by_basis() -> float:
+        proposed = factor_active(there, no_curvature)
+        schur.tangent_project(proposed, z)
+        return float(schur.log_pair_volume(current, proposed))
+
+    def by_gram() -> float:
+        value, _ = pair_volume.log_pair_volume_step(
+            gram, first, k, current.chol_gram, second, k, chol, cross
+        )
+        return float(value)
+
+    values = [by_dense(), by_basis(), by_gram()]
+    repeats = settings["n_repeats"]
+    return CellResult(
+        {
+            "n_active": k,
+            "dense_ms": best_ms(by_dense, repeats),
+            "schur_ms": best_ms(by_basis, repeats),
+            "gram_ms": best_ms(by_gram, repeats),
+            "worst_difference": float(np.ptp(values)),
+        }
+    )
+
+
+def support(settings: Settings) -> CellResult:
+    """Time the SVM's M11 on its D x D side, which the paper takes, and on the smaller side."""
+    k, n_features = settings["n_margin"], settings["n_features"]
+    rng = rng_for(settings["seed"], k, n_features)
+    rows, z = rng.standard_normal((k, n_features)), rng.standard_normal(k)
+    columns = np.ascontiguousarray(rows.T)
+
+    def feature_side() -> Floats:
+        chol, _ = schur.ridge_factor(columns, 1.0)
+        weights = rows.T @ z
+        solve_factored(chol, n_features, weights)
+        return np.asarray(z - rows @ weights)
+
+    def smaller_side() -> Floats:
+        return np.asarray(schur.apply_m11(rows, 1.0, z))
+
+    difference = np.abs(feature_side() - smaller_side()).max()
+    return CellResult(
+        {
+            "feature_side_ms": best_ms(feature_side, settings["n_repeats"]),
+            "smaller_side_ms": best_ms(smaller_side, settings["n_repeats"]),
+            "worst_difference": float(difference),
+        }
+    )
+
+
+def exact_projector(columns: Floats) -> list[list[Fraction]]:
+    """Compute I - X (X'X)^-1 X' in rational arithmetic."""
+    X = [[Fraction(value) for value in row] for row in columns.tolist()]
+    k = len(X[0])
+    gram = [[sum((row[i] * row[j] for row in X), Fraction(0)) for j in range(k)] for i in range(k)]
+    # Gauss-Jordan on [H | X'].
+    table = [gram[i] + [row[i] for row in X] for i in range(k)]
+    for i in range(k):
+        pivot = table[i][i]
+        table[i] = [value / pivot for value in table[i]]
+        for j in range(k):
+            if j != i:
+                factor = table[j][i]
+                table[j] = [a - factor * b for a, b in zip(table[j], table[i], strict=True)]
+    solved = [row[k:] for row in table]
+    return [
+        [
+            Fraction(int(a == b)) - sum((X[a][i] * solved[i][b] for i in range(k)), Fraction(0))
+            for b in range(len(X))
+        ]
+        for a in range(len(X))
+    ]
+
+
+def projector_error(settings: Settings) -> CellResult:
+    """Compare the Schur projector's error with the bound of theorem 1; look at D_EN's square."""
+    n, k, condition = settings["n_samples"], settings["n_active"], settings["condition"]
+    worst = worst_dense = 0.0
+    for index in range(settings["n_designs"]):
+        rng = rng_for(settings["seed"], index, round(condition))
+        left, _ = np.linalg.qr(rng.standard_normal((n, k)))
+        right, _ = np.linalg.qr(rng.standard_normal((k, k)))
+        X = np.ascontiguousarray((left * np.geomspace(1.0, 1.0 / condition, k)) @ right.T)
+        exact = exact_projector(X)
+        factor = make_active_factor(X)
+        reduced = np.stack([schur.tangent_project(factor, e) for e in np.eye(n)], axis=1)
+        worst = max(worst, distance(reduced, exact))
+        worst_dense = max(worst_dense, distance(dense.top_left_block(X, 1.0, 0.0), exact))
+    # Columns of length one, as in the experiments.
+    X = X / np.linalg.norm(X, axis=0)
+    block = np.stack([apply_d_en(X, settings["lam2"], e) for e in np.eye(n)], axis=1)
+    return CellResult(
+        {
+            "schur_error": worst,
+            "dense_error": worst_dense,
+            "bound": UNIT_ROUNDOFF * condition**2,
+            "d_en_square_error": float(np.linalg.norm(block @ block - block, 2)),
+        }
+    )
+
+
+def distance(computed: Floats, exact: list[list[Fraction]]) -> float:
+    """Give the spectral norm of the difference, taken before rounding the exact one."""
+    rows = [
+        [float(Fraction(a) - b) for a, b in zip(row, reference, strict=True)]
+        for row, reference in zip(np.asarray(computed).tolist(), exact, strict=True)
+    ]
+    return float(np.linalg.norm(np.array(rows), 2))
+
+
+def divergence(settings: Settings) -> CellResult:
+    """Evaluate the paper's integral over |beta|_1 <= R (orthonormal design, closed form)."""
+    problem = shtarkov.Lasso(np.eye(settings["n_features"]))
+    region = shtarkov.NormBall(settings["radius"])
+    result = shtarkov.complexity(problem, settings["lam"], region=region, method="closed_form")
+    return CellResult({"ln_c": result.ln_c, "std_error": result.std_error})

@@ -1,0 +1,108 @@
+"""Where cells run: processes of this machine, or a Dask or Ray cluster, through joblib."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import joblib
+
+from shtarkov.errors import InvalidProblem
+from shtarkov.experiments.cell_result import CellResult
+from shtarkov.experiments.grid import Cell
+from shtarkov.experiments.work import do
+
+BACKENDS = ("local", "dask", "ray")
+# Cells at a time where joblib cannot hand over results as they come in.
+BATCH = 8
+
+Finished = tuple[Cell, CellResult]
+
+
+class Pool(NamedTuple):
+    """Workers ready to run cells.
+
+    Attributes
+    ----------
+    n_jobs : how many; None leaves it to the backend
+    streams : whether results come back one by one, or a batch at a time
+    """
+
+    n_jobs: int | None
+    streams: bool
+
+    def results(self, cells: Sequence[Cell]) -> Iterator[Finished]:
+        """Run cells; give each with its result, in the order in which they finish."""
+        if not cells:
+            return
+        if self.streams:
+            yield from self._parallel("generator_unordered")(_tasks(cells))
+            return
+        for start in range(0, len(cells), BATCH):
+            yield from self._parallel("list")(_tasks(cells[start : start + BATCH]))
+
+    def _parallel(self, return_as: str) -> Any:
+        # One cell a task: a result is kept as soon as it is there.
+        return joblib.Parallel(n_jobs=self.n_jobs, return_as=return_as, batch_size=1)
+
+
+def _tasks(cells: Sequence[Cell]) -> Iterator[Any]:
+    return (joblib.delayed(_finish)(cell) for cell in cells)
+
+
+def _finish(cell: Cell) -> Finished:
+    return cell, do(cell)
+
+
+@contextlib.contextmanager
+def workers(backend: str, n_jobs: int, scheduler: str | None) -> Iterator[Pool]:
+    """Open the workers of a backend.
+
+    Parameters
+    ----------
+    backend : "local", "dask" or "ray"
+    n_jobs : processes on this machine; a cluster brings its own number
+    scheduler : address of a running cluster; None starts workers on this machine
+    """
+    if backend not in BACKENDS:
+        msg = f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}"
+        raise InvalidProblem(msg)
+    if backend == "local":
+        if scheduler is not None:
+            raise InvalidProblem("scheduler is for backend='dask' or 'ray'")
+        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+            yield Pool(n_jobs, streams=True)
+        return
+    connect = _dask if backend == "dask" else _ray
+    with connect(n_jobs, scheduler), joblib.parallel_config(backend=backend):
+        yield Pool(None, streams=backend == "dask")
+
+
+def _imported(name: str, extra: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        msg = f"{name} is not installed; pip install {extra}"
+        raise ImportError(msg) from error
+
+
+@contextlib.contextmanager
+def _dask(n_jobs: int, scheduler: str | None) -> Iterator[None]:
+    distributed = _imported("distributed", "'shtarkov[cluster]'")
+    local = {"n_workers": n_jobs, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.Client(**({"address": scheduler} if scheduler else local)):
+        yield
+
+
+@contextlib.contextmanager
+def _ray(n_jobs: int, scheduler: str | None) -> Iterator[None]:
+    ray = _imported("ray", "ray")
+    importlib.import_module("ray.util.joblib").register_ray()
+    local = {"num_cpus": n_jobs, "include_dashboard": False}
+    ray.init(**({"address": scheduler} if scheduler else local))
+    try:
+        yield
+    finally:
+        ray.shutdown()

@@ -1,0 +1,56 @@
+"""What the winner's fit says against itself: too few rows, an exact fit, dependent columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shtarkov.families.reduce import Design
+from shtarkov.selection.data_part import DataPart
+from shtarkov.types import Floats
+
+# Fewer dimensions than this hold no noise scale beside a signal.
+FEWEST_DIMENSIONS = 3
+# Least squares on the winner's columns leaves less than this share of y: an exact fit, up to the
+# rounding of y itself.
+EXACT = 1e-10
+# Coefficients have lost half their digits.
+BADLY_CONDITIONED = 1e7
+
+
+def doubts_about_fit(data: DataPart, coef: Floats) -> list[str]:
+    """List what would make an expert distrust the winner whatever its codelength.
+
+    Parameters
+    ----------
+    data : the data vector
+    coef : (D,) the winner's coefficients of the penalised columns
+    """
+    doubts = []
+    if data.sigma is None and data.n_dim < FEWEST_DIMENSIONS:
+        doubts.append(
+            f"only {data.n_dim} observations are left after the intercept: too few to tell noise "
+            "from signal; give sigma="
+        )
+    if not isinstance(data.problem.design, Design) or not np.any(coef):
+        return doubts  # a matrix of coefficients chooses no columns
+    columns = data.problem.design.X[:, np.flatnonzero(coef)]
+    unit = columns / np.linalg.norm(columns, axis=0)
+    basis, sizes, _ = np.linalg.svd(unit, full_matrices=False)
+    if sizes[0] > BADLY_CONDITIONED * sizes[-1]:
+        doubts.append(
+            "the chosen columns are nearly dependent: their coefficients are unstable; keep fewer"
+        )
+    left = _left_over(data, basis)
+    if data.sigma is None and left < EXACT * data.total_sq**0.5:
+        doubts.append(
+            f"the {columns.shape[1]} chosen columns fit y exactly: with an unknown noise scale "
+            "such a code has no shortest length; give sigma="
+        )
+    return doubts
+
+
+def _left_over(data: DataPart, basis: Floats) -> float:
+    """Length of what least squares on the columns of `basis` leaves of y."""
+    y = data.response.y
+    residual = y - basis @ (basis.T @ y)
+    return float(np.sqrt(residual @ residual + data.response.orthogonal_sq))

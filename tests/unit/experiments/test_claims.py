@@ -1,0 +1,110 @@
+"""Verdicts follow from measurements: change the measurement and the verdict changes."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from shtarkov.experiments import claims_of_cost as cost
+from shtarkov.experiments import claims_of_law as law
+from shtarkov.experiments.claims import CHECKS
+from shtarkov.experiments.grid import TARGETS, make_cell, read_toml
+from shtarkov.experiments.results import Results
+from shtarkov.experiments.verdicts import Verdict, exponent, graded
+
+HOLDS, IN_PART, FAILS = Verdict.HOLDS, Verdict.IN_PART, Verdict.FAILS
+
+
+def results_of(block, rows, chains=None):
+    cells = tuple(make_cell("sample", {"place": i}) for i in range(len(rows)))
+    kept = dict(zip([cell.key for cell in cells], chains or [None] * len(rows), strict=True))
+    store = SimpleNamespace(chains=lambda cell: kept[cell.key])
+    return Results("smoke", {block: cells}, {block: tuple(rows)}, store)
+
+
+def test_every_claim_has_a_check_and_a_target():
+    claims = read_toml("claims.toml")["claims"]
+    assert sorted(claim["id"] for claim in claims) == sorted(CHECKS)
+    assert all(claim["target"] in TARGETS for claim in claims)
+
+
+def test_grades():
+    assert [graded(True), graded(False, True), graded(False)] == [HOLDS, IN_PART, FAILS]
+
+
+def test_exponent_of_a_power_law():
+    x = [10.0, 20.0, 80.0]
+    assert exponent(x, [3.0 * value**1.7 for value in x]) == pytest.approx(1.7)
+
+
+def solver_rows(accepted, schur_shift=0.0):
+    rows, chains = [], []
+    for solver in ("dense", "schur"):
+        rows.append({"method": "published", "n_samples": 10, "n_features": 40, "solver": solver})
+        score = np.zeros((2, 5)) + (schur_shift if solver == "schur" else 0.0)
+        chains.append(SimpleNamespace(accepted=accepted[solver], log_volume=score))
+    return results_of("solvers", rows, chains)
+
+
+def test_solvers_that_differ_do_not_agree():
+    same = {"dense": np.ones((2, 5)), "schur": np.ones((2, 5))}
+    assert cost.solvers_agree(solver_rows(same)).verdict is HOLDS
+    assert cost.solvers_agree(solver_rows(same, 1e-13)).verdict is IN_PART
+    other = {"dense": np.ones((2, 5)), "schur": np.eye(2, 5)}
+    found = cost.solvers_agree(solver_rows(other))
+    assert found.verdict is FAILS
+    assert "8 of 10 decisions differ" in found.measured
+
+
+def test_a_stall_is_seen():
+    stalled = {"dense": np.zeros((2, 5)), "schur": np.ones((2, 5))}
+    assert cost.dense_solver_stalls(solver_rows(stalled)).verdict is HOLDS
+    same = {"dense": np.ones((2, 5)), "schur": np.ones((2, 5))}
+    assert cost.dense_solver_stalls(solver_rows(same)).verdict is FAILS
+
+
+@pytest.mark.parametrize(("power", "verdict"), [(0.0, HOLDS), (0.6, IN_PART), (2.0, FAILS)])
+def test_growth_in_n(power, verdict):
+    rows = [{"n_samples": n, "step_ms": n**power, "mean_k": 4.0} for n in (25, 50, 100, 200)]
+    assert cost.decoupled_from_n(results_of("gap", rows)).verdict is verdict
+
+
+@pytest.mark.parametrize(("power", "verdict"), [(1.0, HOLDS), (2.0, FAILS)])
+def test_growth_of_the_autocorrelation_time(power, verdict):
+    rows = [
+        {"n_samples": n, "mean_k": 4.0, "n_draws": 1e6, "ess_residual": 1e6 / (n - 4.0) ** power}
+        for n in (25, 50, 100, 200)
+    ]
+    assert law.spectral_gap(results_of("gap", rows)).verdict is verdict
+
+
+@pytest.mark.parametrize(("error", "verdict"), [(0.5, HOLDS), (3.0, IN_PART), (1e3, FAILS)])
+def test_errors_beyond_the_bound(error, verdict):
+    rows = [{"condition": 10.0, "schur_error": error * 1e-14, "bound": 1e-14}]
+    assert cost.theorem_one(results_of("projector_error", rows)).verdict is verdict
+
+
+@pytest.mark.parametrize(("growth", "verdict"), [(0.0, HOLDS), (5.0, FAILS)])
+def test_a_growing_integral_is_infinite(growth, verdict):
+    rows = [
+        {"radius": radius, "ln_c": growth * math.log(radius), "n_features": 5}
+        for radius in (10.0, 100.0)
+    ]
+    assert law.finite_integral(results_of("divergence", rows)).verdict is verdict
+
+
+def trap_rows(n_stuck, rank_rhat):
+    rows = [
+        {"method": "published", "n_stuck": n_stuck, "n_chains": 4, "rank_rhat_score": math.inf},
+        {"method": "default", "n_stuck": 0, "n_chains": 4, "rank_rhat_score": rank_rhat},
+    ]
+    base = results_of("tables", rows)
+    full = [{"rank_rhat_score": 1.01}]
+    return Results("smoke", base.cells, {**base.rows, "full_rank": full}, base.store)
+
+
+def test_trapping_is_of_the_target_only_if_other_local_moves_are_trapped_too():
+    assert law.trapping(trap_rows(4, math.inf)).verdict is HOLDS
+    assert law.trapping(trap_rows(4, 1.001)).verdict is FAILS
+    assert law.trapping(trap_rows(0, math.inf)).verdict is FAILS

@@ -1,0 +1,55 @@
+"""The paper's R-hat, and what is made of chains that do not move."""
+
+import math
+
+import numpy as np
+import pytest
+
+from shtarkov.experiments.measures import (
+    classic_rhat,
+    disagreement,
+    is_timed,
+    ranked_rhat,
+    size_per_chain,
+    size_within_chains,
+)
+
+
+def test_the_papers_formula(rng):
+    draws = rng.standard_normal((4, 500)) + np.array([[0.0], [0.1], [0.2], [1.0]])
+    n = draws.shape[1]
+    within = draws.var(axis=1, ddof=1).mean()
+    between = n * draws.mean(axis=1).var(ddof=1)
+    assert classic_rhat(draws) == pytest.approx(np.sqrt((n - 1) / n + between / (n * within)))
+    assert classic_rhat(draws) > 1.1
+
+
+def test_stuck_chains_are_infinite_and_constants_agree():
+    stuck = np.repeat([[1.0], [2.0]], 50, axis=1)
+    assert classic_rhat(stuck) == math.inf
+    assert ranked_rhat(stuck) == math.inf
+    assert size_per_chain(stuck) == 1.0
+    same = np.ones((3, 50))
+    assert classic_rhat(same) == 1.0
+    assert ranked_rhat(same) == 1.0
+
+
+def test_chains_apart_have_a_size_of_their_own(rng):
+    draws = rng.standard_normal((3, 400)) + np.array([[0.0], [50.0], [100.0]])
+    assert size_per_chain(draws) < 10.0
+    assert size_within_chains(draws) > 200.0
+
+
+def test_supports_that_differ():
+    apart = np.zeros((2, 40, 6), bool)
+    apart[0, :, :3] = apart[1, :, 3:] = True
+    found = disagreement(apart)
+    assert found == {"jaccard_between": 1.0, "jaccard_within": 0.0, "total_variation": 1.0}
+    assert disagreement(apart[:1])["jaccard_between"] == 0.0
+
+
+def test_times_are_known_by_their_names():
+    names = ("step_ms", "step_ms_sd", "ess_per_second", "ess", "mse")
+    assert [is_timed(name) for name in names] == [
+        True, True, True, False, False,
+    ]  # fmt: skip
