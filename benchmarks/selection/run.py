@@ -152,9 +152,12 @@ def run_shard(options: argparse.Namespace, shard: int, n_shards: int) -> None:
         (cell, group)
         for i, cell in enumerate(cells(PRESETS[options.preset]))
         for group in groups
-        if i % n_shards == shard and (cell.kind, cell.name, cell.repeat, group) not in done
+        if cell.kind in options.kinds
+        and i % n_shards == shard
+        and (cell.kind, cell.name, cell.repeat, group) not in done
     ]
-    writer = store.Writer(options.out, f"{shard}of{n_shards}-{'-'.join(groups)}")
+    name = f"{shard}of{n_shards}-{'-'.join(groups)}-{options.kinds.replace(',', '-')}"
+    writer = store.Writer(options.out, name)
     with threadpool_limits(1):
         warm_up(groups)
         told = time.monotonic()
@@ -177,6 +180,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--preset", choices=PRESETS, default="smoke")
     parser.add_argument("--groups", default="cv,criteria,codes", help=", ".join(GROUPS))
+    parser.add_argument("--kinds", default="fit,table,spread", help="kinds of work to do")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--budget", type=float, default=1e6, help="minutes, for the whole run")
     parser.add_argument("--out", type=Path, default=None, help="folder of the results")
@@ -198,7 +202,7 @@ def main(arguments: list[str] | None = None) -> None:
         return
     command = [sys.executable, "-m", "benchmarks.selection.run", "--preset", options.preset]
     command += ["--groups", options.groups, "--budget", str(options.budget)]
-    command += ["--out", str(options.out)]
+    command += ["--kinds", options.kinds, "--out", str(options.out)]
     shards = [f"{i}/{options.workers}" for i in range(options.workers)]
     running = [subprocess.Popen([*command, "--shard", shard]) for shard in shards]
     codes = [process.wait() for process in running]

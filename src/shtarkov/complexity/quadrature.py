@@ -19,8 +19,8 @@ from scipy.special import erf, erfc
 
 from shtarkov.types import Floats
 
-# Nested rules: each holds every point of the one before it.
-NODE_COUNTS = (5, 9, 17, 33, 65)
+# Odd, so that every other point of a rule is a coarser rule, which tells whether it resolves.
+NODE_COUNTS = (5, 7, 9, 11, 13, 17, 25, 33, 65)
 _REFERENCE_NODES = 97
 _LENGTHS = 200
 _ROOT_2 = math.sqrt(2.0)

@@ -110,10 +110,11 @@ def guessed_ln_c(family: Any, kappas: Floats) -> Floats:
 
 
 class _Grid(NamedTuple):
-    """The grid, the data's part on it, and a guess of ln C."""
+    """The grid, the data's part on it, a guess of ln C, and how often it has been extended."""
 
     table: DataTable
     guess: Floats
+    extensions: int
 
     @property
     def size(self) -> int:
@@ -121,8 +122,8 @@ class _Grid(NamedTuple):
         return int(self.guess.size)
 
 
-def _grid(data: DataPart, kappas: Floats) -> _Grid:
-    return _Grid(data.table(kappas), guessed_ln_c(data.family, kappas))
+def _grid(data: DataPart, kappas: Floats, extensions: int = 0) -> _Grid:
+    return _Grid(data.table(kappas), guessed_ln_c(data.family, kappas), extensions)
 
 
 def matched_curve(
@@ -174,7 +175,6 @@ def _descend(
     **options: Any,
 ) -> tuple[_Grid, MatchedCurve]:
     """Sample the first `cut` penalties, and more of them until the curve has passed its minimum."""
-    extensions = 0
     for _ in range(MAX_LOWERINGS):
         table = _head(grid.table, cut)
         curve = _curve(data, table, std_error, seed, cut == grid.size, is_scout, **options)
@@ -189,10 +189,9 @@ def _descend(
             break
         if cut == grid.size:
             more = extend_grid(grid.table.kappas) if curve.at_edge else np.empty(0)
-            if extensions == MAX_EXTENSIONS or more.size == 0:
+            if grid.extensions == MAX_EXTENSIONS or more.size == 0:
                 break
-            extensions += 1
-            grid = _grid(data, np.concatenate([grid.table.kappas, more]))
+            grid = _grid(data, np.concatenate([grid.table.kappas, more]), grid.extensions + 1)
         cut = _next_cut(grid, curve, passed)
     return grid, curve
 
