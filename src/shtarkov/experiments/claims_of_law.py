@@ -139,6 +139,22 @@ def mse_converges(results: Results) -> Finding:
     return Finding(graded(max(ours) < CONVERGED), measured)
 
 
+def svm_converges(results: Results) -> Finding:
+    """Look at the R-hat of the score of chains of labels."""
+    ours = {
+        method: [
+            row["rhat_score"] for row in results.where("tables", model="sparse_svm", method=method)
+        ]
+        for method in ("published", "default")
+    }
+    measured = (
+        f"single flips {listed(ours['published'], 5)}, default sampler "
+        f"{listed(ours['default'], 5)}; at this penalty nearly every draw has no coefficient, so "
+        "there is little to converge"
+    )
+    return Finding(graded(max(ours["published"]) < CONVERGED), measured)
+
+
 def trapping(results: Results) -> Finding:
     """Ask whether another local sampler, without replica exchange, is trapped too."""
     stuck = results.where("tables", method="published")
@@ -172,6 +188,7 @@ CHECKS = {
     check.__name__: check
     for check in (
         spectral_gap, finite_integral, volume_correction, d_en_projects, residuals_vanish,
-        mean_score, error_contracts, inflated_rhat, mse_converges, trapping, acf_decay,
+        mean_score, error_contracts, inflated_rhat, mse_converges, svm_converges, trapping,
+        acf_decay,
     )
 }  # fmt: skip

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 import shtarkov
-from shtarkov.families.problems import GroupLasso
 from shtarkov.seeds import rng_for
 from shtarkov.types import Floats
 
@@ -46,13 +45,18 @@ def _elastic_net(X: Floats, settings: Mapping[str, Any]) -> Any:
 
 
 def _group_lasso(X: Floats, settings: Mapping[str, Any]) -> Any:
-    return GroupLasso(X, np.arange(X.shape[1]) // settings["group_size"])
+    return shtarkov.GroupLasso(X, np.arange(X.shape[1]) // settings["group_size"])
+
+
+def _sparse_svm(X: Floats, settings: Mapping[str, Any]) -> Any:
+    return shtarkov.SparseSVM(X)
 
 
 MODELS: dict[str, Callable[[Floats, Mapping[str, Any]], Any]] = {
     "lasso": _lasso,
     "elastic_net": _elastic_net,
     "group_lasso": _group_lasso,
+    "sparse_svm": _sparse_svm,
 }
 
 # The proposal's variance along the active columns, relative to that across them. The paper's is
@@ -73,11 +77,19 @@ METHODS: dict[tuple[str, str], dict[str, Any]] = {
     ("published", "group_lasso"): {
         "sampler": "ppmh", "epsilon": SINGULAR, "step": 1.0, "start": "target", "solver": "auto",
     },
+    # Labels are discrete: no tangent space to move in. One flip at a time stands for its steps.
+    ("published", "sparse_svm"): {"sampler": "label_flips", "scan": "random", "thin": 1},
     ("full_rank", "lasso"): {"sampler": "ppmh", "epsilon": 0.3},
     ("default", "lasso"): {"sampler": "hmc"},
     ("default", "elastic_net"): {"sampler": "hmc"},
     ("default", "group_lasso"): {"sampler": "hmc"},
+    ("default", "sparse_svm"): {"sampler": "label_flips"},
 }  # fmt: skip
+
+
+def has_labels(settings: Mapping[str, Any]) -> bool:
+    """Whether the data of a cell are labels."""
+    return bool(settings["model"] == "sparse_svm")
 
 
 def sampler_options(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from shtarkov.diagnostics.active_sets import jaccard_between_chains, selection_distance
 from shtarkov.diagnostics.convergence import State, effective_size, rank_rhat, state_of
 from shtarkov.sampling.chains import Chains
+from shtarkov.sampling.label_chains import LabelChains
 from shtarkov.types import Floats
 
 TIMED = ("_ms", "_ms_sd", "_per_second")
@@ -74,25 +75,52 @@ def disagreement(active: np.ndarray) -> dict[str, float]:
     }
 
 
-def measure(chains: Chains, n_samples: int, cpu_share: float) -> dict[str, Any]:
-    """Give a cell's row.
+def finite(draws: Floats) -> Floats:
+    """Put the largest finite value where a draw is infinite: -ln J at dependent active columns."""
+    return np.asarray(np.minimum(draws, draws[np.isfinite(draws)].max()))
 
-    Parameters
-    ----------
-    chains : the draws, with "active" and "mse"
-    n_samples : N
-    cpu_share : processor time over wall time of the run: what a step takes on a machine with
-        nothing else to do
+
+def clock(step_seconds: Floats, cpu_share: float) -> tuple[dict[str, Any], float]:
+    """Give the columns of step time, and the processor seconds of one chain.
+
+    `cpu_share` is processor time over wall time of the run: what a step takes on a machine with
+    nothing else to do.
     """
-    score, mse = chains.log_volume, chains.extras["mse"]
+    step_ms = 1e3 * cpu_share * step_seconds
+    columns = {"step_ms": float(step_ms.mean()), "step_ms_sd": float(step_ms.std())}
+    return columns, 1e-3 * float(step_ms.sum(axis=1).mean())
+
+
+def measure_labels(chains: LabelChains, n_samples: int, cpu_share: float) -> dict[str, Any]:
+    """Give the row of a cell of labels: k counts rows on the margin, the score is -eta E."""
+    score, mean_k = -chains.eta * chains.envelope, float(chains.n_margin.mean())
+    times, seconds = clock(chains.step_seconds, cpu_share)
+    ess = size_per_chain(score)
+    return {
+        **times,
+        "accept_percent": 100.0 * float(chains.accepted.mean()),
+        "mean_k": mean_k,
+        "active_ratio": mean_k / n_samples,
+        "score": float(score.mean()),
+        "rhat_score": classic_rhat(score),
+        "rank_rhat_score": ranked_rhat(score),
+        "ess": ess,
+        "ess_per_second": ess / seconds,
+        "n_stuck": int((np.ptp(chains.n_positive, axis=1) == 0).sum()),
+        "worst_kkt_residual": float(chains.kkt_residual.max()),
+        "n_failures": int(sum(chains.failures.values())),
+    }
+
+
+def measure(chains: Chains, n_samples: int, cpu_share: float) -> dict[str, Any]:
+    """Give a cell's row, of draws with "active" and "mse"."""
+    score, mse = finite(chains.log_volume), chains.extras["mse"]
     mean_k = float(chains.k.mean())
-    step_ms = 1e3 * cpu_share * chains.step_seconds
-    seconds = 1e-3 * float(step_ms.sum(axis=1).mean())
+    times, seconds = clock(chains.step_seconds, cpu_share)
     ess = size_per_chain(score)
     ess_residual = size_within_chains(chains.residual_sq)
     return {
-        "step_ms": float(step_ms.mean()),
-        "step_ms_sd": float(step_ms.std()),
+        **times,
         "accept_percent": 100.0 * float(chains.accepted.mean()),
         "mean_k": mean_k,
         "active_ratio": mean_k / n_samples,
@@ -109,5 +137,6 @@ def measure(chains: Chains, n_samples: int, cpu_share: float) -> dict[str, Any]:
         "n_stuck": int((np.ptp(chains.k, axis=1) == 0).sum()),
         "worst_kkt_residual": float(chains.kkt_residual.max()),
         "n_failures": int(sum(chains.failures.values())),
+        "n_infinite_scores": int(np.isinf(chains.log_volume).sum()),
         **disagreement(chains.extras["active"]),
     }

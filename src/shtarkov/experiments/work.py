@@ -8,21 +8,28 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 import shtarkov
 from shtarkov.experiments import operators
 from shtarkov.experiments.cell_result import CellResult, Settings
-from shtarkov.experiments.designs import problem_of, sampler_options, true_coef
+from shtarkov.experiments.designs import (
+    METHODS,
+    has_labels,
+    problem_of,
+    sampler_options,
+    true_coef,
+)
 from shtarkov.experiments.grid import Cell
 from shtarkov.experiments.machine import machine
-from shtarkov.experiments.measures import measure
+from shtarkov.experiments.measures import measure, measure_labels
 
 # The search for a penalty: draws of each of its chains, and rounds of regula falsi in ln lam.
-PENALTY_DRAWS, PENALTY_WARMUP, PENALTY_CHAINS, PENALTY_ROUNDS = 400, 100, 4, 12
+PENALTY_DRAWS, PENALTY_WARMUP, PENALTY_CHAINS, PENALTY_ROUNDS = 300, 100, 4, 8
 # Relative error of the mean k at which it stops.
-PENALTY_TOLERANCE = 0.01
+PENALTY_TOLERANCE = 0.02
 FIRST_STEP = math.log(1.25)
 
 
@@ -33,6 +40,7 @@ def penalty(settings: Settings) -> CellResult:
     E[k] falls in lam, and Illinois' regula falsi in (ln lam, ln E[k]) needs a handful of them.
     """
     problem, target = problem_of(settings), settings["wanted_k"]
+    options: dict[str, Any] = METHODS["default", settings["model"]]
 
     def gap(log_lam: float) -> float:
         chains = shtarkov.sample(
@@ -44,9 +52,11 @@ def penalty(settings: Settings) -> CellResult:
             seed=settings["seed"],
             n_jobs=1,
             progress=False,
+            **options,
         )
+        active = chains.n_margin if has_labels(settings) else chains.k
         # Half a draw more, so that a logarithm exists where nothing was ever active.
-        mean = (float(chains.k.sum()) + 0.5) / chains.k.size
+        mean = (float(active.sum()) + 0.5) / active.size
         return math.log(mean / target)
 
     left = first_guess(settings["n_features"], target)
@@ -96,7 +106,10 @@ def illinois(
 
 def sample(settings: Settings) -> CellResult:
     """Run the chains of one cell at its penalty, and measure them."""
-    truth = true_coef(settings["n_features"], settings["n_nonzero"], settings["size"])
+    known: dict[str, Any] = {}
+    if not has_labels(settings):
+        truth = true_coef(settings["n_features"], settings["n_nonzero"], settings["size"])
+        known = {"truth": truth, "record": ("active",)}
     problem = problem_of(settings)
     began = time.perf_counter(), time.process_time()
     chains = shtarkov.sample(
@@ -108,12 +121,12 @@ def sample(settings: Settings) -> CellResult:
         seed=settings["seed"] + settings["replicate"],
         n_jobs=1,
         progress=False,
-        record=("active",),
-        truth=truth,
+        **known,
         **sampler_options(settings),
     )
     cpu_share = (time.process_time() - began[1]) / (time.perf_counter() - began[0])
-    row = measure(chains, settings["n_samples"], min(cpu_share, 1.0))
+    take = measure_labels if has_labels(settings) else measure
+    row = take(chains, settings["n_samples"], min(cpu_share, 1.0))
     return CellResult(row, chains if settings["keep_traces"] else None)
 
 

@@ -70,6 +70,35 @@ def test_growth_in_n(power, verdict):
     assert cost.decoupled_from_n(results_of("gap", rows)).verdict is verdict
 
 
+@pytest.mark.parametrize(
+    ("feature_side", "smaller_side", "verdict"),
+    [(3.0, 3.0, HOLDS), (3.0, 1.0, IN_PART), (1.0, 1.0, FAILS)],
+)
+def test_cost_of_the_support_operator(feature_side, smaller_side, verdict):
+    sides = {"feature_side_ms": feature_side, "smaller_side_ms": smaller_side}
+    support = [
+        {"n_margin": 4, "n_features": d, **{name: d**power for name, power in sides.items()}}
+        for d in (10, 100)
+    ]
+    tables = [
+        {"model": "sparse_svm", "method": "published", "n_features": d, "step_ms": 1.0}
+        for d in (10, 100)
+    ]
+    results = Results("smoke", {}, {"support": tuple(support), "tables": tuple(tables)}, None)
+    assert cost.svm_cubic_in_d(results).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict"), [((5, 3), HOLDS), ((5, 6), IN_PART), ((5, 9), FAILS)]
+)
+def test_step_times_of_the_group_lasso(times, verdict):
+    settings = {"model": "group_lasso", "method": "published", "replicate": 0}
+    rows = [
+        {**settings, "n_features": d, "step_ms": t} for d, t in zip((10, 40), times, strict=True)
+    ]
+    assert cost.group_lasso_quickens(results_of("tables", rows)).verdict is verdict
+
+
 @pytest.mark.parametrize(("power", "verdict"), [(1.0, HOLDS), (2.0, FAILS)])
 def test_growth_of_the_autocorrelation_time(power, verdict):
     rows = [

@@ -43,8 +43,8 @@ def test_every_preset_serves_every_target(preset):
 
 def test_the_paper_preset_runs_fifty_repetitions_of_each_table_cell():
     cells = [cell for cell in cells_of("tables", "paper") if cell["method"] == "published"]
-    models = len({cell["model"] for cell in cells})
-    assert sum(cell["n_chains"] for cell in cells) == 200 * 3 * models
+    assert len({cell["model"] for cell in cells}) == 4
+    assert sum(cell["n_chains"] for cell in cells) == paper()["setting"]["n_chains"]
     assert {cell["n_draws"] for cell in cells} == {paper()["setting"]["n_steps"]}
     assert {cell["n_warmup"] for cell in cells} == {paper()["setting"]["n_warmup"]}
 

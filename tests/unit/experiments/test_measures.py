@@ -7,7 +7,9 @@ import pytest
 
 from shtarkov.experiments.measures import (
     classic_rhat,
+    clock,
     disagreement,
+    finite,
     is_timed,
     ranked_rhat,
     size_per_chain,
@@ -46,6 +48,18 @@ def test_supports_that_differ():
     found = disagreement(apart)
     assert found == {"jaccard_between": 1.0, "jaccard_within": 0.0, "total_variation": 1.0}
     assert disagreement(apart[:1])["jaccard_between"] == 0.0
+
+
+def test_an_infinite_score_counts_as_the_largest_finite_one():
+    draws = np.array([[1.0, math.inf], [3.0, -2.0]])
+    np.testing.assert_array_equal(finite(draws), [[1.0, 3.0], [3.0, -2.0]])
+
+
+def test_step_times_are_scaled_to_a_machine_without_other_work():
+    columns, seconds = clock(np.full((2, 10), 0.004), 0.25)
+    assert columns["step_ms"] == pytest.approx(1.0)
+    assert columns["step_ms_sd"] == pytest.approx(0.0, abs=1e-12)
+    assert seconds == pytest.approx(0.01)
 
 
 def test_times_are_known_by_their_names():
