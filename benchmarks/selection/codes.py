@@ -21,7 +21,7 @@ from shtarkov.selection.data_part import DataPart, make_data_part
 from shtarkov.selection.lam_grid import penalty_grid
 from shtarkov.selection.race import USELESS_ERROR, Race
 from shtarkov.selection.select import CRITERIA
-from shtarkov.selection.verdict import average, full_coefficients
+from shtarkov.selection.verdict import average
 
 STD_ERROR = 0.1
 # The free code wants many draws where signals are strong; here it gets few, and says its error.
@@ -51,7 +51,7 @@ def codes(data: DataSet, rng: np.random.Generator) -> dict[str, Choice]:
         winner = min(competing, key=lambda code: lengths[code])
         notes: dict[str, object] = {"winner": winner, "codelengths": lengths}
         answers[name] = _answer(part, race.candidates[winner], seconds, notes)
-    intercept, coef = full_coefficients(part, average(usable))
+    intercept, coef = part.problem.design.full_coefficients(part.response, average(usable))
     answers["average"] = Choice(coef, intercept, seconds)
     return answers
 
@@ -59,6 +59,6 @@ def codes(data: DataSet, rng: np.random.Generator) -> dict[str, Choice]:
 def _answer(
     part: DataPart, candidate: Candidate, seconds: float, notes: dict[str, object]
 ) -> Choice:
-    intercept, coef = full_coefficients(part, candidate.coef)
+    intercept, coef = part.problem.design.full_coefficients(part.response, candidate.coef)
     lam = float("nan") if candidate.code.lam is None else candidate.code.lam
     return Choice(coef, intercept, seconds, lam, notes)
