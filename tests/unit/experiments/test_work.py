@@ -8,7 +8,7 @@ import pytest
 
 from shtarkov.complexity.closed_form import lasso_log_strata
 from shtarkov.experiments.designs import design, true_coef
-from shtarkov.experiments.operators import exact_projector
+from shtarkov.experiments.operators import exact_projector, project_by_groups
 from shtarkov.experiments.work import first_guess, illinois
 
 
@@ -54,3 +54,13 @@ def test_the_rational_projector_projects():
     square = [[product(row, column) for column in zip(*P, strict=True)] for row in P]
     assert square == P
     assert [product(row, [Fraction(x) for x in X[:, 0]]) for row in P] == [0, 0, 0, 0]
+
+
+def test_groups_are_projected_one_by_one_only_if_they_are_orthogonal():
+    rng = np.random.default_rng(1)
+    columns, z = rng.standard_normal((9, 4)), rng.standard_normal(9)
+    for orthogonal in (True, False):
+        X = np.linalg.qr(columns)[0] @ np.diag([1.0, 2.0, 3.0, 4.0]) if orthogonal else columns
+        right = z - X @ np.linalg.lstsq(X, z, rcond=None)[0]
+        by_groups = project_by_groups(X.reshape(9, 2, 2).transpose(1, 0, 2), z)
+        assert np.allclose(by_groups, right) == orthogonal
