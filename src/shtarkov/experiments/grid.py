@@ -38,7 +38,7 @@ TARGETS = {
     "fig-acf": ("traces",),
     "claims": (
         "tables", "solvers", "traces", "full_rank", "gap", "efficiency", "operators", "collapse",
-        "support", "group_blocks", "projector_error", "divergence",
+        "identity", "support", "group_blocks", "projector_error", "divergence",
     ),
 }  # fmt: skip
 PRESETS = ("smoke", "laptop", "paper")

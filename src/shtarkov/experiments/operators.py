@@ -20,6 +20,8 @@ from shtarkov.linalg.cholesky import solve_factored
 from shtarkov.seeds import rng_for
 from shtarkov.types import Floats
 
+Rational = list[list[Fraction]]
+
 UNIT_ROUNDOFF = 2.0**-53
 # A quick call is repeated until the clock has something to read.
 LEAST_SECONDS, MOST_CALLS = 2e-3, 1000
@@ -83,6 +85,36 @@ def operators(settings: Settings) -> CellResult:
             "worst_difference": float(np.ptp(values)),
         }
     )
+
+
+def identity(settings: Settings) -> CellResult:
+    """Evaluate both sides of lemma 3.1 in rational arithmetic, U and X_A drawn at random."""
+    n, k = settings["n_samples"], settings["n_active"]
+    rng = rng_for(settings["seed"], n, k)
+    X, U = (
+        np.vectorize(Fraction, otypes=[object])(rng.integers(-9, 10, shape))
+        for shape in ((n, k), (k, n - k))
+    )
+    solved = np.array(exact_solve((X.T @ X).tolist(), U.tolist()))
+    large = exact_determinant(np.eye(n - k, dtype=int) - U.T @ solved)
+    small = exact_determinant(np.eye(k, dtype=int) - solved @ U.T)
+    return CellResult({"exact_value": float(large), "exact_difference": float(large - small)})
+
+
+def exact_determinant(matrix: Any) -> Fraction:
+    """Eliminate in rational arithmetic."""
+    rows, value = [[Fraction(x) for x in row] for row in matrix.tolist()], Fraction(1)
+    for i in range(len(rows)):
+        place = next((j for j in range(i, len(rows)) if rows[j][i]), None)
+        if place is None:
+            return Fraction(0)
+        if place != i:
+            rows[i], rows[place], value = rows[place], rows[i], -value
+        value *= rows[i][i]
+        for j in range(i + 1, len(rows)):
+            factor = rows[j][i] / rows[i][i]
+            rows[j] = [a - factor * b for a, b in zip(rows[j], rows[i], strict=True)]
+    return value
 
 
 def support(settings: Settings) -> CellResult:
@@ -149,21 +181,24 @@ def project_by_groups(blocks: Floats, z: Floats) -> Floats:
     return np.asarray(z - (blocks @ weights).sum(axis=0)[:, 0])
 
 
-def exact_projector(columns: Floats) -> list[list[Fraction]]:
+def exact_solve(matrix: Rational, right: Rational) -> Rational:
+    """Solve by Gauss-Jordan elimination, for positive definite matrices."""
+    table = [[*row, *rest] for row, rest in zip(matrix, right, strict=True)]
+    for i, row in enumerate(table):
+        table[i] = [value / row[i] for value in row]
+        for j, other in enumerate(table):
+            if j != i:
+                factor = other[i]
+                table[j] = [a - factor * b for a, b in zip(other, table[i], strict=True)]
+    return [row[len(matrix) :] for row in table]
+
+
+def exact_projector(columns: Floats) -> Rational:
     """Compute I - X (X'X)^-1 X' in rational arithmetic."""
     X = [[Fraction(value) for value in row] for row in columns.tolist()]
     k = len(X[0])
     gram = [[sum((row[i] * row[j] for row in X), Fraction(0)) for j in range(k)] for i in range(k)]
-    # Gauss-Jordan on [H | X'].
-    table = [gram[i] + [row[i] for row in X] for i in range(k)]
-    for i in range(k):
-        pivot = table[i][i]
-        table[i] = [value / pivot for value in table[i]]
-        for j in range(k):
-            if j != i:
-                factor = table[j][i]
-                table[j] = [a - factor * b for a, b in zip(table[j], table[i], strict=True)]
-    solved = [row[k:] for row in table]
+    solved = exact_solve(gram, [list(column) for column in zip(*X, strict=True)])
     return [
         [
             Fraction(int(a == b)) - sum((X[a][i] * solved[i][b] for i in range(k)), Fraction(0))
@@ -215,7 +250,7 @@ def condition_of(matrix: Floats) -> float:
     return float(np.linalg.cond(matrix))
 
 
-def distance(computed: Floats, exact: list[list[Fraction]]) -> float:
+def distance(computed: Floats, exact: Rational) -> float:
     """Give the spectral norm of the difference, taken before rounding the exact one."""
     rows = [
         [float(Fraction(a) - b) for a, b in zip(row, reference, strict=True)]

@@ -134,6 +134,7 @@ WORK: dict[str, Callable[[Settings], CellResult]] = {
     "penalty": penalty,
     "sample": sample,
     "operators": operators.operators,
+    "identity": operators.identity,
     "support": operators.support,
     "group_blocks": operators.group_blocks,
     "projector_error": operators.projector_error,

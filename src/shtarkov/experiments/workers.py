@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -72,7 +73,12 @@ def workers(backend: str, n_jobs: int, scheduler: str | None) -> Iterator[Pool]:
     if backend == "local":
         if scheduler is not None:
             raise InvalidProblem("scheduler is for backend='dask' or 'ray'")
-        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+        with (
+            warnings.catch_warnings(),
+            joblib.parallel_config(backend="loky", inner_max_num_threads=1),
+        ):
+            # Said when a process grown by compiling is replaced by a fresh one.
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             yield Pool(n_jobs, streams=True)
         return
     connect = _dask if backend == "dask" else _ray

@@ -194,3 +194,14 @@ def test_cost_of_the_groups(power, verdict):
         for m in (4, 16)
     ]  # fmt: skip
     assert algebra.group_blocks(results_of("group_blocks", rows)).verdict is verdict
+
+
+@pytest.mark.parametrize(("difference", "verdict"), [(0.0, HOLDS), (1e-12, FAILS)])
+def test_an_identity_holds_exactly(difference, verdict):
+    blocks = {
+        "identity": ({"exact_difference": difference},),
+        "operators": ({"worst_difference": 1e-7},),
+        "collapse": (),
+    }
+    results = Results("smoke", {}, blocks, None)
+    assert algebra.sylvester_identity(results).verdict is verdict

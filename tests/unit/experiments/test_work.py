@@ -8,7 +8,12 @@ import pytest
 
 from shtarkov.complexity.closed_form import lasso_log_strata
 from shtarkov.experiments.designs import design, true_coef
-from shtarkov.experiments.operators import exact_projector, project_by_groups
+from shtarkov.experiments.operators import (
+    exact_determinant,
+    exact_projector,
+    exact_solve,
+    project_by_groups,
+)
 from shtarkov.experiments.work import first_guess, illinois
 
 
@@ -64,3 +69,16 @@ def test_groups_are_projected_one_by_one_only_if_they_are_orthogonal():
         right = z - X @ np.linalg.lstsq(X, z, rcond=None)[0]
         by_groups = project_by_groups(X.reshape(9, 2, 2).transpose(1, 0, 2), z)
         assert np.allclose(by_groups, right) == orthogonal
+
+
+def test_rational_elimination():
+    rng = np.random.default_rng(2)
+    matrix = rng.integers(-4, 5, (4, 4))
+    assert float(exact_determinant(matrix)) == pytest.approx(np.linalg.det(matrix))
+    assert exact_determinant(np.array([[0, 1], [1, 0]])) == -1
+    assert exact_determinant(np.ones((2, 2), dtype=int)) == 0
+    gram = (matrix.T @ matrix).astype(object)
+    rational = [[Fraction(value) for value in row] for row in gram.tolist()]
+    right = [[Fraction(i)] for i in range(4)]
+    solved = exact_solve(rational, right)
+    assert [[product(row, [x for [x] in solved])] for row in rational] == right
