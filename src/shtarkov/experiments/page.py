@@ -8,6 +8,7 @@ from pathlib import Path
 
 from shtarkov.experiments import tables
 from shtarkov.experiments.claims import Claim
+from shtarkov.experiments.designs import SINGULAR
 from shtarkov.experiments.figures import NAMES
 from shtarkov.experiments.grid import data_settings, paper
 from shtarkov.experiments.results import Results
@@ -54,6 +55,7 @@ def as_page(
         steps=_steps(results),
         tables="".join(_table(which, rows) for which, rows in table_rows.items()),
         figures="".join(_figure(name, *picture) for name, picture in pictures.items()),
+        singular=SINGULAR,
         n_chains=setting["n_chains"],
         n_steps=setting["n_steps"],
         n_warmup=setting["n_warmup"],

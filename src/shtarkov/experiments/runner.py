@@ -18,9 +18,16 @@ PENALTY_SETTINGS = (
     "model", "n_samples", "n_features", "wanted_k", "seed", "n_nonzero", "size", "lam2",
     "group_size",
 )  # fmt: skip
-# Modelled microseconds of one step with k active columns, for the time left: only their ratios
-# matter.
-STEP_COST, DENSE_COST = 20.0, 4e-4
+# Modelled microseconds of one published step, at D = 0 and for each feature, how many times that a
+# step of the default sampler takes, and steps of a search for a penalty: for the time left, to
+# which only their ratios matter.
+STEP_COST = {
+    "lasso": (10.0, 0.010), "elastic_net": (20.0, 0.033), "group_lasso": (35.0, 0.085),
+    "sparse_svm": (5.0, 0.011),
+}  # fmt: skip
+DEFAULT_STEP, PENALTY_STEPS = 3.0, 10_000
+# Of the dense solver, for each N^3, and of the operators, for each (N + k)^3.
+DENSE_COST, OPERATOR_COST = 1.1e-4, 6e-4
 
 
 def penalty_cell(cell: Cell) -> Cell:
@@ -38,15 +45,21 @@ def with_penalty(cell: Cell, store: Store) -> Cell:
 def modelled_cost(cell: Cell) -> int:
     """Guess a cell's work, in units of a tenth of a second or so."""
     settings = dict(cell.settings)
-    n, n_features = settings.get("n_samples", 100), settings.get("n_features", 100)
-    if cell.kind == "sample":
-        step = STEP_COST + 0.02 * n_features
-        if settings["solver"] == "dense":
+    n = settings.get("n_samples", 100)
+    if cell.kind in {"sample", "penalty"}:
+        base, slope = STEP_COST[settings["model"]]
+        step = base + slope * settings["n_features"]
+        if settings.get("method", "default") == "default":
+            step *= DEFAULT_STEP
+        if settings.get("solver") == "dense":
             step += DENSE_COST * n**3
-        steps = settings["n_chains"] * (settings["n_warmup"] + settings["n_draws"])
+        steps = PENALTY_STEPS
+        if cell.kind == "sample":
+            steps = settings["n_chains"] * (settings["n_warmup"] + settings["n_draws"])
         return 1 + int(1e-5 * steps * step)
     if cell.kind == "operators":
-        return 1 + int(1e-7 * settings["n_repeats"] * n**3)
+        size = n + settings.get("n_active", settings.get("ratio", 0.0) * n)
+        return 1 + int(1e-5 * OPERATOR_COST * settings["n_repeats"] * size**3)
     return 10
 
 
