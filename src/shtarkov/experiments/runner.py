@@ -42,6 +42,12 @@ def with_penalty(cell: Cell, store: Store) -> Cell:
     return cell.replace(lam=store.row(penalty_cell(cell))["lam"])
 
 
+def is_finished(cell: Cell, store: Store) -> bool:
+    """Whether a cell, or a sampling cell that may still need its penalty, is in the store."""
+    known = cell.kind != "sample" or store.has(penalty_cell(cell))
+    return known and store.has(with_penalty(cell, store))
+
+
 def modelled_cost(cell: Cell) -> int:
     """Guess a cell's work, in units of a tenth of a second or so."""
     settings = dict(cell.settings)
@@ -78,14 +84,15 @@ def run_cells(
     ----------
     cells : the grid; repeated cells are run once
     store : where results go
-    progress : told the modelled work done, for an estimate of the time left
+    progress : told the modelled work done of what was missing, for an estimate of the time left
     n_jobs : processes of the local backend
     backend : "local", "dask" or "ray"
     scheduler : address of a running cluster; None starts one on this machine
     """
     penalties = list(dict.fromkeys(penalty_cell(c) for c in cells if c.kind == "sample"))
     distinct = list(dict.fromkeys(cells))
-    total = sum(modelled_cost(cell) for cell in (*penalties, *distinct))
+    # What was finished before took no time now, and would spoil the estimate of the time left.
+    total = sum(modelled_cost(c) for c in (*penalties, *distinct) if not is_finished(c, store))
     with tracked(progress, total, "cells") as bar, workers(backend, n_jobs, scheduler) as pool:
         _run_missing(penalties, store, bar, pool)
         ready = [with_penalty(cell, store) for cell in distinct]
@@ -94,8 +101,6 @@ def run_cells(
 
 
 def _run_missing(cells: Sequence[Cell], store: Store, bar: Progress, pool: Pool) -> None:
-    done = [cell for cell in cells if store.has(cell)]
-    bar.advance(sum(modelled_cost(cell) for cell in done))
     missing = [cell for cell in cells if not store.has(cell)]
     # Long cells first: none is then left alone at the end.
     missing.sort(key=modelled_cost, reverse=True)
