@@ -8,8 +8,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from shtarkov.blas import one_blas_thread
 from shtarkov.complexity.exact import exact_ln_c, from_spectrum, refuse_ball
 from shtarkov.complexity.label_complexity import label_complexity
 from shtarkov.complexity.ladder import TOLERATED
@@ -167,7 +167,7 @@ def _at_weight(
     """Go down the penalty path to lam with tau = lam, then along tau."""
     assert where.tau is not None
     chosen, share = resolve_seed(seed), std_error / math.sqrt(2.0)
-    with threadpool_limits(1), tracked(resolve_progress(progress), 2 * METER_UNITS, "ln C") as bar:
+    with one_blas_thread(), tracked(resolve_progress(progress), 2 * METER_UNITS, "ln C") as bar:
         path = penalty_path(
             problem,
             [lam],

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
+from shtarkov.blas import one_blas_thread
 from shtarkov.complexity.label_base import base_labels, ln_c_without_columns
 from shtarkov.complexity.label_bridge import bridge_rungs, disagreement, symmetry_warnings
 from shtarkov.complexity.label_rung import (
@@ -78,7 +78,7 @@ def label_path(
     grid = check_lams(lams)
     weight = stated_eta(problem, eta)
     run = _PathRun(problem, grid.lams, weight, std_error, resolve_seed(seed), n_chains, max_draws)
-    with threadpool_limits(1), tracked(resolve_progress(progress), 1, "ln C of labels") as bar:
+    with one_blas_thread(), tracked(resolve_progress(progress), 1, "ln C of labels") as bar:
         path = run.estimate(n_jobs, bar)
     where = grid.position
     return replace(

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
+from shtarkov.blas import one_blas_thread
 from shtarkov.complexity import ladder as rungs_of
 from shtarkov.complexity.bridge import bar_ladder
 from shtarkov.complexity.exact_path import exact_path
@@ -114,7 +114,7 @@ def penalty_path(
     grid = check_lams(lams)
     scale = check_sigma(sigma)
     run = _LadderRun(problem, grid.lams / scale, scale, std_error, resolve_seed(seed))
-    with threadpool_limits(1), tracked(resolve_progress(progress), METER_UNITS, "ln C") as bar:
+    with one_blas_thread(), tracked(resolve_progress(progress), METER_UNITS, "ln C") as bar:
         path = run.estimate(Meter(bar), n_chains=n_chains, n_jobs=n_jobs, max_draws=max_draws)
     return replace(
         path,

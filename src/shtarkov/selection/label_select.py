@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
+from shtarkov.blas import one_blas_thread
 from shtarkov.compile_notice import compile_notice
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lams, check_non_negative
@@ -76,7 +76,7 @@ def select_labels(
     options = {"seed": chosen, "n_chains": n_chains, "n_jobs": n_jobs}
     given = None if lams is None else check_lams(lams).lams[::-1]
     bar = resolve_progress(progress)
-    with threadpool_limits(1), compile_notice(), tracked(bar, 1, "codelengths of labels"):
+    with one_blas_thread(), compile_notice(), tracked(bar, 1, "codelengths of labels"):
         race = _Race(data, LABEL_CRITERIA[criterion], max_draws, {**options, "bar": bar})
         race.run(given, min(n_grid, MOST_PENALTIES), std_error)
     return assemble_labels(
