@@ -77,7 +77,7 @@ def tangent_modes(family, work, a):
     values, vectors = np.linalg.eigh(block)
     zeros = 1  # that of u, and those of coefficients held at zero, come first
     for i in range(first, last):
-        zeros += 0 if is_kept(family, work, i) else 1
+        zeros += 0 if is_kept(family.l1, work.units[i]) else 1
     return values[zeros:], vectors[:, zeros:]
 
 

@@ -74,7 +74,7 @@ def kept_places(family, work):
     """Return the places of the coefficients other than zero."""
     places, count = np.empty(work.counts[0], np.int64), 0
     for i in range(work.counts[0]):
-        if is_kept(family, work, i):
+        if is_kept(family.l1, work.units[i]):
             places[count] = i
             count += 1
     return places[:count]

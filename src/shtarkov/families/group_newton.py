@@ -34,9 +34,9 @@ MAX_RIDGES = 6
 
 
 @kernel
-def is_kept(family, work, i):
-    """Say whether working column i moves: a coefficient the weight `l1` holds at zero does not."""
-    return family.l1 == 0.0 or work.units[i] != 0.0
+def is_kept(l1, unit):
+    """Say whether a working column moves: a coefficient the weight `l1` holds at zero does not."""
+    return l1 == 0.0 or unit != 0.0
 
 
 @kernel
@@ -58,7 +58,7 @@ def apply_root(family, work, v):
             along += work.units[i] * v[i]
         for i in range(first, last):
             moved = root * v[i] + (1.0 - root) * along * work.units[i]
-            v[i] = moved if is_kept(family, work, i) else 0.0
+            v[i] = moved if is_kept(family.l1, work.units[i]) else 0.0
 
 
 @kernel
@@ -75,17 +75,17 @@ def bend_rows(family, work, a):
                 along += work.units[j] * work.gram_active[i, j]
             for j in range(left, right):
                 turned = other * work.gram_active[i, j] + (1.0 - other) * along * work.units[j]
-                work.bent[i, j] = turned if is_kept(family, work, j) else 0.0
+                work.bent[i, j] = turned if is_kept(family.l1, work.units[j]) else 0.0
     for j in range(last):
         along = 0.0
         for i in range(first, last):
             along += work.units[i] * work.bent[i, j]
         for i in range(first, last):
             turned = root * work.bent[i, j] + (1.0 - root) * along * work.units[i]
-            work.bent[i, j] = turned if is_kept(family, work, i) else 0.0
+            work.bent[i, j] = turned if is_kept(family.l1, work.units[i]) else 0.0
     bend = family.steps[group] * (1.0 - root * root)
     for i in range(first, last):
-        work.bent[i, i] += bend if is_kept(family, work, i) else family.steps[group]
+        work.bent[i, i] += bend if is_kept(family.l1, work.units[i]) else family.steps[group]
         for j in range(first, last):
             work.bent[i, j] -= bend * work.units[i] * work.units[j]
 
@@ -167,7 +167,7 @@ def log_det_bent(family, work):
             log_step = math.log(family.steps[work.groups[a]])
         total += 2.0 * log_root
         for i in range(work.offsets[a], work.offsets[a + 1]):
-            total -= 2.0 * log_root if is_kept(family, work, i) else log_step
+            total -= 2.0 * log_root if is_kept(family.l1, work.units[i]) else log_step
     return total
 
 
@@ -182,7 +182,7 @@ def bent_trace(family, work):
         if last - first == 1:
             continue
         for column in range(first, last):  # |L^-1 (I - uu') e|^2 over the unit vectors e
-            if not is_kept(family, work, column):
+            if not is_kept(family.l1, work.units[column]):
                 total += 1.0
                 continue
             for i in range(k):

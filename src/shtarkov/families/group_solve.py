@@ -71,7 +71,7 @@ def worst_violation(family, work):
             continue
         total = 0.0
         for i in range(first, last):
-            if is_kept(family, work, i):
+            if is_kept(family.l1, work.units[i]):
                 wanted = limit * work.units[i] + math.copysign(soft, work.units[i])
                 total += (work.pull[i] - wanted) ** 2
             else:
