@@ -55,11 +55,14 @@ def _elastic_net(problem: ElasticNet, lam: float, sigma: float = 1.0) -> LassoFa
 
 @family_of.register
 def _group_lasso(problem: GroupLasso, lam: float, sigma: float = 1.0) -> GroupLassoFamily:
-    group_of, weights = problem.groups.group_of, problem.weights
-    return group_family(problem.design.X, group_of, weights, lam / check_sigma(sigma))
+    weights, l1 = problem.group_weights, problem.l1_ratio
+    group_of = problem.groups.group_of
+    return group_family(problem.design.X, group_of, weights, lam / check_sigma(sigma), l1)
 
 
-def group_family(X: Any, group_of: Ints, weights: Floats, lam: float) -> GroupLassoFamily:
+def group_family(
+    X: Any, group_of: Ints, weights: Floats, lam: float, l1: float = 0.0
+) -> GroupLassoFamily:
     """Arrange the columns group by group.
 
     Parameters
@@ -68,6 +71,7 @@ def group_family(X: Any, group_of: Ints, weights: Floats, lam: float) -> GroupLa
     group_of : (D,) number of each column's group, 0 to G - 1
     weights : (G,) weights in the norm
     lam : penalty in units of the noise scale
+    l1 : weight of the absolute values in the norm
     """
     members = np.argsort(group_of, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(group_of, minlength=weights.size))))
@@ -81,6 +85,7 @@ def group_family(X: Any, group_of: Ints, weights: Floats, lam: float) -> GroupLa
         starts=starts,
         members=members,
         weights=weights,
+        l1=float(l1),
         steps=np.array([np.linalg.norm(Xt[first:last], 2) ** 2 for first, last in ends]),
         touching=_touching(gram, starts),
         accuracy=SOLVER_ACCURACY,
