@@ -214,9 +214,12 @@ def reproduce(
     preset: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "laptop",
     backend: Annotated[str, typer.Option(help="local, dask or ray.")] = "local",
     scheduler: Annotated[str | None, typer.Option(help="Address of a running cluster.")] = None,
-    page: Annotated[Path | None, typer.Option(help="Where the page of claims goes.")] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="Page of claims; tables and figures go in a folder beside it."),
+    ] = None,
     json: Json = False,
-    jobs: Annotated[int | None, typer.Option(help="Processes; -1 for all cores.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes; all cores if not given.")] = None,
 ) -> None:
     """Run the paper's experiments again: tables, figures, and a verdict on every claim."""
     from shtarkov.cli.reproduce_command import ReproduceRequest, run
