@@ -70,6 +70,19 @@ def test_other_blocks_are_marked_and_parse(page):
             tomllib.loads(code)
 
 
+def test_quotations_stand_in_their_files():
+    found = 0
+    for page in PAGES:
+        for language, code in run_page.FENCE.findall(page.read_text(encoding="utf-8")):
+            quoted = run_page.QUOTED.match(code)
+            if language != "python" or not quoted:
+                continue
+            found += 1
+            source = (ROOT / quoted[1]).read_text(encoding="utf-8")
+            assert code[quoted.end() :] in source, f"{name_of(page)}: {code}"
+    assert found > 0
+
+
 def test_pictures_shown_are_there():
     for page in PAGES:
         for target in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
