@@ -63,7 +63,8 @@ def test_the_code_of_a_page_runs_and_prints_what_is_shown(page, tmp_path, monkey
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_other_blocks_are_marked_and_parse(page):
     for language, code in run_page.FENCE.findall(page.read_text(encoding="utf-8")):
-        assert language in {"python", "console", "text", "json", "toml"}, code
+        # sh: commands that need a cluster or hours
+        assert language in {"python", "console", "sh", "text", "json", "toml"}, code
         if language == "json":
             json.loads(code)
         if language == "toml":
