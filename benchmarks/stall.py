@@ -7,14 +7,15 @@ the Schur form, or from an orthonormal basis. They are accepted by Metropolis' r
 correlations stay within lam and, in the second of two runs, if the active equations X_A'r = lam s
 hold to TOLERANCE. Nothing is ever projected back, so that what rounding does adds up.
 
-Run with ``python benchmarks/stall.py``; docs/samplers.md quotes its table. The whole chain, which
-also changes its active set, is in ``python benchmarks/ppmh.py conditioning``.
+Run with ``python benchmarks/stall.py [cond ...]``; docs/samplers.md quotes its table. The whole
+chain, which also changes its active set, is in ``python benchmarks/ppmh.py conditioning``.
 """
 
 from __future__ import annotations
 
 import math
 import platform
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -22,11 +23,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from shtarkov.errors import SingularGram
-from shtarkov.geometry import dense, make_active_factor, qr, schur
+from shtarkov.geometry import dense, make_active_factor, schur
+from shtarkov.geometry.qr import basis_of
 
 N, D, K, LAM = 100, 2000, 12, 2.62
-CONDITIONS = (1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10)
-N_STEPS, STEP, TOLERANCE = 10_000, 0.5, 1e-9
+CONDITIONS = (1e1, 1e2, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10)
+N_STEPS, STEP, TOLERANCE = 10_000, 0.05, 1e-9
 SEED = 20240501
 
 
@@ -41,14 +43,14 @@ def design(condition: float) -> Any:
 def projectors(columns: Any) -> dict[str, Callable[[Any], Any] | None]:
     """Give the tangent projection by each route; None where it is refused."""
     block = dense.top_left_block(columns, 1.0, 0.0)
+    basis, _, _ = basis_of(columns)
     by_route: dict[str, Callable[[Any], Any] | None] = {"dense": lambda z: block @ z}
-    for name, room in (("schur", schur), ("qr", qr)):
-        try:
-            factor = make_active_factor(columns, route=name)
-        except SingularGram:
-            by_route[name] = None
-            continue
-        by_route[name] = lambda z, room=room, factor=factor: room.tangent_project(factor, z)
+    try:
+        factor = make_active_factor(columns)
+        by_route["schur"] = lambda z: schur.tangent_project(factor, z)
+    except SingularGram:
+        by_route["schur"] = None
+    by_route["qr"] = lambda z: z - basis.T @ (basis @ z)
     return by_route
 
 
@@ -70,6 +72,7 @@ def walk(X: Any, project: Callable[[Any], Any], tolerance: float) -> tuple[float
 
 
 def main() -> None:
+    conditions = [float(given) for given in sys.argv[1:]] or CONDITIONS
     print(f"{platform.machine()}, Python {platform.python_version()}, one thread\n")
     print(
         "| cond(X_A) | route | accepted | worst X_A'r - lam s | accepted, equations to "
@@ -77,7 +80,7 @@ def main() -> None:
     )
     print("|---:|---|" + 4 * "---:|")
     with threadpool_limits(limits=1):
-        for condition in CONDITIONS:
+        for condition in conditions:
             X = design(condition)
             met = float(np.linalg.cond(X[:, :K]))
             for route, project in projectors(X[:, :K]).items():
