@@ -87,6 +87,7 @@ def select_labels(
         std_error=std_error,
         seed=chosen,
         seconds=time.perf_counter() - began,
+        is_stopped=race.is_stopped,
     )
 
 
@@ -99,12 +100,20 @@ class _Race:
         self.data, self.wanted = data, wanted
         self.max_draws, self.options = max_draws, options
         self.nodes: list[LabelNode] = []
-        self.n_made = 0
+        self.n_made, self.is_stopped = 0, False
 
     def run(self, given: Floats | None, n_grid: int, std_error: float) -> None:
         """Sample coarsely along the grid, then finely where the decision is."""
         if self.data.lam_max <= 0.0:
             return
+        try:
+            self._sample(given, n_grid, std_error)
+        except KeyboardInterrupt:
+            if self._best() is None:
+                raise
+            self.is_stopped = True
+
+    def _sample(self, given: Floats | None, n_grid: int, std_error: float) -> None:
         for lam in self._default_grid(n_grid) if given is None else given:
             self._add(float(lam), COARSE * std_error)
             if given is None and self._passed():
