@@ -93,11 +93,14 @@ def matrix_solves(draw):
 
 @st.composite
 def label_solves(draw):
-    """Rows, labels, a loss, a ridge, an intercept or none, and a penalty relative to the largest."""
+    """Rows, labels, a loss, options, and a penalty relative to the largest."""
     X, rng = draw(designs(most_columns=6).filter(lambda drawn: drawn[0].any()))
     signs = np.where(rng.random(X.shape[0]) < 0.5, -1.0, 1.0)
     X = X / np.abs(X).max() * 10.0 ** draw(st.sampled_from([0, 0, 2]))
-    options = {"ridge": draw(st.sampled_from([0.0, 0.0, 0.5])), "fit_intercept": draw(st.booleans())}
+    options = {
+        "ridge": draw(st.sampled_from([0.0, 0.0, 0.5])),
+        "fit_intercept": draw(st.booleans()),
+    }
     return X, signs, draw(st.sampled_from(LOSSES)), options, 10.0 ** draw(st.floats(-2.5, 0.1))
 
 

@@ -15,7 +15,9 @@ from tests.fuzz.test_fuzz_numbers import CHECKS as NUMBER_CHECKS
 VALUES = st.one_of(
     st.floats().map(repr),
     st.integers(-9, 9).map(str),
-    st.sampled_from(["", "NA", "nan", "inf", "1_0", "0x1", "1e999", " 3 ", "٣", "1,5", '"', "#", "x"]),
+    st.sampled_from(
+        ["", "NA", "nan", "inf", "1_0", "0x1", "1e999", " 3 ", "٣", "1,5", '"', "#", "x"]
+    ),
     st.text(max_size=4),
 )
 NAMES = st.one_of(st.sampled_from(["a", "b", "y", "", " y ", '"a,b"', "1"]), st.text(max_size=4))
@@ -48,8 +50,10 @@ def damaged(draw, content):
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["seed", "format", "n_chains", "x"]), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["seed", "format", "n_chains", "x"]), inner, max_size=4)
+    ),
     max_leaves=6,
 )
 

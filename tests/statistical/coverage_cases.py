@@ -115,7 +115,13 @@ def spectrum_scores(seed):
     """Weights and radii across the spectrum, all of one run."""
     lam, taus, radii = 0.9, (0.9, 0.3, 0.1), (0.5, 5.0)
     spectrum = stratum_spectrum(
-        shtarkov.Lasso(X), lam, tau_min=0.1, radius=5.0, method="sampled", std_error=ERROR, seed=seed
+        shtarkov.Lasso(X),
+        lam,
+        tau_min=0.1,
+        radius=5.0,
+        method="sampled",
+        std_error=ERROR,
+        seed=seed,
     )
     exact, scores = table_at(X, lam), []
     for tau in taus:

@@ -4,7 +4,7 @@ lam has a known law p on a few values, and y given lam the law q_lam. Drawing la
 and y given lam by one transition of a sampler leaves p(lam) q_lam(y) invariant if, and in general
 only if, the sampler leaves q_lam invariant. What is compared: the shares of lam with p, and k with
 its mean under the joint law, both from enumeration. Replica exchange draws the data of all its
-rungs, so the joint law has one factor for each.
+rungs, so the joint law has one factor for each. Ranks, labels and level sets: `test_geweke_others`.
 """
 
 import numpy as np
@@ -27,6 +27,8 @@ ALONE, LADDER = (1.0,), (1.0, 1.6)
 SAMPLERS = {
     "hmc": (hmc_run.plan, {}, ALONE),
     "ppmh": (ppmh_run.plan, {"thin": 4}, ALONE),
+    "ppmh, epsilon 1": (ppmh_run.plan, {"thin": 4, "epsilon": 1.0}, ALONE),
+    "ppmh, epsilon 0.05": (ppmh_run.plan, {"thin": 8, "epsilon": 0.05}, ALONE),
     "coarea": (coarea.plan, {"crossings": 3}, ALONE),
     "tempering": (tempering_run.plan, {}, LADDER),
 }

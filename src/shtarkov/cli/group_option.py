@@ -25,7 +25,7 @@ def read_labels(text: str | None, names: Sequence[str]) -> list[str]:
             "--family group-lasso needs --groups: a file, or a separator such as _"
         )
     path = Path(text)
-    if not path.is_file():
+    if not _is_file(path):
         if len(text) > LONGEST_SEPARATOR or not text:
             msg = f"--groups names no file and is too long for a separator: {text!r}"
             raise InvalidProblem(msg)
@@ -38,9 +38,21 @@ def read_labels(text: str | None, names: Sequence[str]) -> list[str]:
     return [labels[name] for name in names]
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name longer than names can be
+        return False
+
+
 def _read_file(path: Path) -> dict[str, str]:
     labels: dict[str, str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        msg = f"{path.name} is not text in UTF-8; save it as CSV in UTF-8"
+        raise InvalidProblem(msg) from None
+    for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         column, comma, label = (part.strip() for part in line.rpartition(","))

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from shtarkov.errors import InvalidProblem
 from shtarkov.experiments.cell_result import CellResult
 from shtarkov.experiments.grid import Cell
 from shtarkov.sampling.chains import Chains
@@ -63,9 +64,13 @@ def _read_row(path: Path) -> Row:
 
         rows = parquet.ParquetFile(path).read().to_pylist()
         return dict(rows[0])
-    with path.open(encoding="utf-8", newline="") as file:
-        names, values = csv.reader(file)
-    return {name: json.loads(value) for name, value in zip(names, values, strict=True)}
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            names, values = csv.reader(file)
+        return {name: json.loads(value) for name, value in zip(names, values, strict=True)}
+    except (ValueError, RecursionError, csv.Error):
+        msg = f"{path} is damaged; delete it, and repeat the command to have the cell run again"
+        raise InvalidProblem(msg) from None
 
 
 class Store:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -25,6 +27,23 @@ from shtarkov.seeds import resolve_seed
 # Raised when older folders can no longer be read.
 FORMAT = 1
 _FIELDS = ("trace", "accepted", "failures", "seconds")
+# What reading an archive of arrays raises, depending on which of its bytes are wrong.
+_DAMAGED = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def _write(path: Path, write: Any) -> None:
@@ -136,13 +155,14 @@ class Checkpoint:
         path = self._path(index)
         try:
             return _read_chunks(path)
-        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error):
+        except _DAMAGED:
             msg = f"{path} is damaged; delete it, and repeat the call to draw it again"
             raise InvalidProblem(msg) from None
 
 
 def _read_chunks(path: Path) -> tuple[list[Chunk], list[Snapshot]]:
-    with np.load(path, allow_pickle=False) as stored:
+    # Opened here: numpy leaves a damaged archive open.
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     streams = json.loads(str(arrays.pop("streams")))
     chunks, snapshots = [], []
