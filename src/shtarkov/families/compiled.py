@@ -87,6 +87,7 @@ def group_family(
         weights=weights,
         l1=float(l1),
         steps=np.array([np.linalg.norm(Xt[first:last], 2) ** 2 for first, last in ends]),
+        reach=_reach(Xt, starts, weights + l1),
         touching=_touching(gram, starts),
         accuracy=SOLVER_ACCURACY,
     )
@@ -96,6 +97,12 @@ def group_family(
 def _nuclear_norm(problem: NuclearNorm, lam: float, sigma: float = 1.0) -> NuclearFamily:
     design = problem.design
     return NuclearFamily(design.scales, design.basis, design.n_targets, lam / check_sigma(sigma))
+
+
+def _reach(Xt: Any, starts: Any, weights: Floats) -> float:
+    """Give the median over groups of the length of all their columns over the weight."""
+    squares = np.einsum("ij,ij->i", Xt, Xt)
+    return float(np.median(np.sqrt(np.add.reduceat(squares, starts[:-1])) / weights))
 
 
 def _touching(gram: Any, starts: Any) -> Any:

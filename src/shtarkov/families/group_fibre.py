@@ -29,9 +29,7 @@ from shtarkov.families.group_newton import (
     bend_all,
     factor_once,
     is_kept,
-    touching_blocks,
 )
-from shtarkov.geometry.group_blocks import block_solve
 from shtarkov.linalg.cholesky import solve_factored
 from shtarkov.types import Status
 
@@ -41,19 +39,14 @@ OK = int(Status.OK)
 @kernel
 def invert_bent(family, work):
     """Write M^-1 over the active columns into `bent`; the factor of B must be at hand."""
-    k, m = work.counts[0], work.counts[1]
-    is_sparse = family.touching.size > 0
-    pattern = touching_blocks(family, work) if is_sparse else np.zeros((0, 0), np.bool_)
+    k = work.counts[0]
     unit = work.step[:k]
     for column in range(k):
         for i in range(k):
             unit[i] = 0.0
         unit[column] = 1.0
         apply_root(family, work, unit)
-        if is_sparse:
-            block_solve(work.chol[:k, :k], work.offsets[: m + 1], pattern, unit)
-        else:
-            solve_factored(work.chol, k, unit)
+        solve_factored(work.chol, k, unit)
         apply_root(family, work, unit)
         for i in range(k):
             work.bent[i, column] = unit[i]
@@ -107,29 +100,22 @@ def draw_length(slopes, limit, rate, rng):
 @kernel
 def shift_inverse(work, a, values, vectors, change):
     """Bring M^-1 in `bent` to M + change P in group a, one eigenvector after the other."""
-    k, first = work.counts[0], work.offsets[a]
-    image, touched = work.step, np.empty(k, np.int64)
+    k, first, image = work.counts[0], work.offsets[a], work.step
     for mode in range(values.size):
-        count = 0
         for i in range(k):
             total = 0.0
             for j in range(vectors.shape[0]):
                 total += work.bent[i, first + j] * vectors[j, mode]
             image[i] = total
-            if total != 0.0:
-                touched[count] = i
-                count += 1
         scale = change / (1.0 + change * values[mode])
-        for p in range(count):
-            i = touched[p]
+        for i in range(k):
             weighted = scale * image[i]
-            for q in range(count):
-                j = touched[q]
+            for j in range(k):
                 work.bent[i, j] -= weighted * image[j]
 
 
 @kernel
-def refresh_lengths(family, weight, work, rng):
+def draw_lengths(family, weight, work, rng):
     """Draw every length in turn; `kept` gets the old coefficients less the new ones."""
     for a in range(work.counts[1]):
         group = work.groups[a]
@@ -155,7 +141,7 @@ def refresh_lengths(family, weight, work, rng):
 
 
 @kernel
-def refresh_radii(family, weight, y, work, rng):
+def refresh_lengths(family, weight, y, work, rng):
     """Move y along the lengths of its active groups; nothing where the active columns depend."""
     if work.counts[0] == 0:
         return
@@ -164,7 +150,7 @@ def refresh_radii(family, weight, y, work, rng):
         if factor_once(family, work) != OK:
             return
         invert_bent(family, work)
-    refresh_lengths(family, weight, work, rng)
+    draw_lengths(family, weight, work, rng)
     k = work.counts[0]
     subtract_rows(family.Xt, work.columns, work.kept, k, y)
     if work.z.size > 0:

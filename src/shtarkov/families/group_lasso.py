@@ -41,6 +41,8 @@ class GroupLassoFamily(NamedTuple):
     weights : (G,) weight of each group's length in the norm
     l1 : weight of the absolute values in the norm
     steps : (G,) largest eigenvalue of X_g'X_g
+    reach : length of a group's columns over its weight: under a weight tau the data reach about
+        reach / tau along the lengths of the groups
     touching : (G, G) whether columns of two groups are correlated, or (0, 0) where most are
     accuracy : largest violation of an optimality condition left by a solve, relative to lam w_g
     """
@@ -53,6 +55,7 @@ class GroupLassoFamily(NamedTuple):
     weights: Floats
     l1: float
     steps: Floats
+    reach: float
     touching: np.ndarray
     accuracy: float
 
@@ -214,11 +217,9 @@ def _lam_max(family, y):
 
 @facts.facts_of.register
 def _facts(family: GroupLassoFamily) -> facts.Facts:
-    """Let the flow cross the radial directions: |x| / lam wide for weights of sqrt(size)."""
+    """Let the flow cross the lengths of groups where the fibre move does not draw them."""
     n_features, n = family.Xt.shape
-    squares = np.einsum("ij,ij->i", family.Xt, family.Xt)
-    lengths = np.sqrt(np.add.reduceat(squares, family.starts[:-1]))
-    width = float(np.median(lengths / (family.weights + family.l1))) / family.lam
+    width = family.reach / family.lam if family.touching.size > 0 else 1.0
     return facts.Facts(n, n_features, width, False, 2.0 * n_features * n)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shtarkov.families import protocol
+from shtarkov.families.facts import facts_of
 from shtarkov.families.group_fibre import draw_length, invert_bent, shift_inverse, tangent_modes
 from shtarkov.families.group_newton import factor_bent
 from shtarkov.types import Status
@@ -118,21 +119,18 @@ def test_the_residual_stays_and_the_estimate_is_still_solved(n, rng):
     assert energy == pytest.approx(protocol.potential(family, 0.5, fresh), rel=1e-8)
 
 
-def test_orthogonal_groups_move_on_their_own(rng):
+def test_orthogonal_groups_are_left_to_the_flow(rng):
     X = np.kron(np.eye(3), rng.standard_normal((4, 3)))
-    family, y = make_family(X, np.repeat(np.arange(3), 3), 0.5), 5.0 * rng.standard_normal(12)
+    family, y = make_family(X, np.repeat(np.arange(3), 3), 0.1), 5.0 * rng.standard_normal(12)
     work = protocol.new_work(family, CAPACITY)
     protocol.image(family, y, work.z)
-    protocol.relax(family, y, work)
-    assert family.touching.size == 9
-    factor_bent(family, work)
-    invert_bent(family, work)
-    k = int(work.counts[0])
-    assert np.count_nonzero(work.bent[:k, :k]) == 3 * k
-    residual = work.residual.copy()
-    protocol.refresh_fibre(family, 0.5, y, work, rng)
-    protocol.relax(family, y, work)
-    np.testing.assert_allclose(work.residual, residual, atol=1e-9)
+    assert protocol.relax(family, y, work) == Status.OK
+    before = y.copy()
+    protocol.refresh_fibre(family, 0.1, y, work, rng)
+    np.testing.assert_array_equal(y, before)
+    assert facts_of(family).fibre_width == pytest.approx(family.reach / 0.1)
+    dense = make_family(rng.standard_normal((12, 9)), np.repeat(np.arange(3), 3), 0.1)
+    assert facts_of(dense).fibre_width == 1.0
 
 
 def test_dependent_columns_are_left_to_the_flow(rng):
@@ -144,5 +142,18 @@ def test_dependent_columns_are_left_to_the_flow(rng):
     assert protocol.relax(family, y, work) == Status.OK
     before = y.copy()
     protocol.refresh_fibre(family, 0.2, y, work, rng)
-    if work.counts[1] == 2:
-        np.testing.assert_array_equal(y, before)
+    assert work.counts[1] == 2
+    np.testing.assert_array_equal(y, before)
+
+
+def test_short_lengths_are_left_to_the_flow(rng):
+    X, group_of = correlated_groups(rng, 9, (3, 2, 4))
+    family, y = make_family(X, group_of, 1.0), 20.0 * rng.standard_normal(9)
+    work = protocol.new_work(family, CAPACITY)
+    protocol.image(family, y, work.z)
+    assert protocol.relax(family, y, work) == Status.OK
+    before = y.copy()
+    protocol.refresh_fibre(family, 1.01 * family.reach, y, work, rng)
+    np.testing.assert_array_equal(y, before)
+    protocol.refresh_fibre(family, 0.99 * family.reach, y, work, rng)
+    assert not np.array_equal(y, before)
