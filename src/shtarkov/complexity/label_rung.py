@@ -25,6 +25,8 @@ MAX_ROUNDS = 10
 # R-hat of independent short chains exceeds one by about the inverse of their effective size.
 MAX_RHAT = 1.01
 RHAT_NOISE = 12.0
+# Effective draws below which no error can be trusted.
+LEAST_SIZE = 25.0
 TOLERATED = 1.05
 
 
@@ -166,7 +168,9 @@ def convergence(rungs: Sequence[LabelRung]) -> tuple[float | None, float | None]
 
 
 def mixing_warnings(rhat: float | None, ess: float | None) -> tuple[str, ...]:
-    """Say so if chains disagree by more than their lengths explain."""
+    """Say so if chains are too short, or disagree by more than their lengths explain."""
+    if ess is not None and ess < LEAST_SIZE:
+        return (f"{ess:.0f} effective draws at one rung: run longer chains",)
     if rhat is not None and ess is not None and rhat > MAX_RHAT + RHAT_NOISE / ess:
         return (f"rank R-hat {rhat:.3f} at one rung: run longer chains",)
     return ()
