@@ -26,6 +26,7 @@ from shtarkov.complexity.label_rung import (
     convergence,
     draw,
     make_rung,
+    missing_draws,
     mixing_warnings,
     neyman_counts,
     squared_error,
@@ -169,10 +170,11 @@ class _PathRun:
             _, variances = _slopes(rungs)
             errors = np.sqrt(weights**2 @ variances)
             worst = int(np.argmax(errors))
-            if errors[worst] <= TOLERATED * self.wanted:
-                break
-            parts = weights[worst] ** 2 * variances
-            counts = neyman_counts(rungs, parts, self.wanted, self.max_draws)
+            counts = [missing_draws(rung, self.max_draws) for rung in rungs]
+            if errors[worst] > TOLERATED * self.wanted:
+                parts = weights[worst] ** 2 * variances
+                shares = neyman_counts(rungs, parts, self.wanted, self.max_draws)
+                counts = [max(pair) for pair in zip(counts, shares, strict=True)]
             if not any(counts):
                 break
             bar.plan(sum(counts) * self.n_chains, std_error=float(errors[worst]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -145,6 +146,15 @@ def neyman_counts(
     total = 1.1 * np.sqrt(per_draw / cost) * scale / wanted**2
     total = np.minimum(np.minimum(total, MAX_GROWTH * draws), max_draws)
     return [int(step) for step in np.ceil(np.maximum(total - draws, 0.0))]
+
+
+def missing_draws(rung: LabelRung, max_draws: int) -> int:
+    """Give how many more draws of each chain its rung needs before its errors can be trusted."""
+    size = convergence([rung])[1]
+    if size is None or size >= LEAST_SIZE:
+        return 0
+    wanted = math.ceil(min(1.2 * LEAST_SIZE / size, MAX_GROWTH) * rung.n_draws)
+    return max(0, min(wanted, max_draws) - rung.n_draws)
 
 
 def squared_error(series: Floats) -> float:
