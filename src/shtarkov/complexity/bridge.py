@@ -22,6 +22,7 @@ from shtarkov.types import Floats
 
 _MAX_ROUNDS = 200
 _TOLERANCE = 1e-12
+_NO_OVERLAP = "the two samples do not overlap; put more states between them"
 
 
 class Bridge(NamedTuple):
@@ -111,6 +112,8 @@ def _logistic(work: Floats, shift: float) -> tuple[Floats, float, float]:
     """Give the weights 1 / (1 + exp(work + shift)), their mean, and -d ln mean / d shift."""
     weight: Floats = expit(-work - shift)
     mean = float(weight.mean())
+    if mean == 0.0:  # no draw of one state is likely under the other, in double precision
+        raise NotConverged(_NO_OVERLAP)
     return weight, mean, float((weight * (1.0 - weight)).mean()) / mean
 
 
@@ -149,8 +152,7 @@ def _solve(forward: Floats, reverse: Floats, log_odds: float) -> float:
         if proposed == ln_ratio:
             return ln_ratio
         ln_ratio = proposed
-    msg = "the two samples do not overlap; put more states between them"
-    raise NotConverged(msg)
+    raise NotConverged(_NO_OVERLAP)
 
 
 def bar_ladder(

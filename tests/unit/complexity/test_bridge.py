@@ -5,7 +5,7 @@ import pytest
 
 from shtarkov.complexity.bridge import bar, bar_ladder
 from shtarkov.complexity.mbar import block_labels, mbar
-from shtarkov.errors import InvalidProblem
+from shtarkov.errors import InvalidProblem, NotConverged
 
 SCALES = np.array([1.0, 1.4, 2.0, 2.8])
 DIMENSION = 5
@@ -149,6 +149,12 @@ def test_distant_states_have_no_overlap(rng):
     apart = 30.0
     work = 0.5 * (draws - apart) ** 2 - 0.5 * draws**2
     assert bar(work, work).overlap < 1e-3
+
+
+def test_states_too_distant_for_double_precision_are_refused(rng):
+    work = 800.0 + rng.standard_normal((2, 50))
+    with pytest.raises(NotConverged, match="do not overlap"):
+        bar(work, work)
 
 
 @pytest.mark.parametrize("bad", [np.full((2, 9), np.nan), np.zeros((0, 4)), np.zeros((1, 2, 3))])
