@@ -76,11 +76,16 @@ def _figure(name: str, link: str, caption: str) -> str:
 def _claims(claims: Sequence[Claim]) -> str:
     lines = ["| the paper | where | measured | verdict | repeat |", "|---|---|---|---|---|"]
     lines += [
-        f"| {claim.says} | {claim.where} | {claim.measured} | **{claim.verdict.value}** | "
-        f"`{claim.target}` |"
+        f"| {_cell(claim.says)} | {claim.where} | {_cell(claim.measured)} | "
+        f"**{claim.verdict.value}** | `{claim.target}` |"
         for claim in claims
     ]
     return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Keep a bar in a sentence from ending the table's cell."""
+    return text.replace("|", "\\|")
 
 
 def _machines(results: Results) -> str:

@@ -65,10 +65,15 @@ def test_a_stall_is_seen():
     assert cost.dense_solver_stalls(solver_rows(same)).verdict is FAILS
 
 
-@pytest.mark.parametrize(("power", "verdict"), [(0.0, HOLDS), (0.6, IN_PART), (2.0, FAILS)])
-def test_growth_in_n(power, verdict):
-    rows = [{"n_samples": n, "step_ms": n**power, "mean_k": 4.0} for n in (25, 50, 100, 200)]
-    assert cost.decoupled_from_n(results_of("gap", rows)).verdict is verdict
+@pytest.mark.parametrize(
+    ("of_form", "of_step", "verdict"), [(0.0, 0.0, HOLDS), (2.0, 0.1, IN_PART), (2.0, 1.0, FAILS)]
+)
+def test_growth_in_n(of_form, of_step, verdict):
+    sizes = (25, 50, 100, 200)
+    gap = tuple({"n_samples": n, "step_ms": n**of_step, "mean_k": 4.0} for n in sizes)
+    form = tuple({"n_samples": n, "schur_ms": n**of_form, "n_active": 4} for n in sizes)
+    results = Results("smoke", {}, {"gap": gap, "collapse": form}, None)
+    assert cost.decoupled_from_n(results).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -126,8 +131,20 @@ def test_a_growing_integral_is_infinite(growth, verdict):
 
 def trap_rows(n_stuck, rank_rhat):
     rows = [
-        {"method": "published", "n_stuck": n_stuck, "n_chains": 4, "rank_rhat_score": math.inf},
-        {"method": "default", "n_stuck": 0, "n_chains": 4, "rank_rhat_score": rank_rhat},
+        {
+            "model": "lasso",
+            "method": "published",
+            "n_stuck": n_stuck,
+            "n_chains": 4,
+            "rank_rhat_score": math.inf,
+        },
+        {
+            "model": "lasso",
+            "method": "default",
+            "n_stuck": 0,
+            "n_chains": 4,
+            "rank_rhat_score": rank_rhat,
+        },
     ]
     base = results_of("tables", rows)
     full = [{"rank_rhat_score": 1.01}]
