@@ -1,18 +1,20 @@
 """Where compiled kernels are kept between processes, and what happens when that place fails.
 
 Numba keeps machine code beside the sources or in the user's cache folder. It trusts every byte it
-finds there, raises when the disk is full, and gives up where no folder can be written. Here files
-end in a checksum and a damaged one is compiled again; a failed write costs the next process a
-compilation, not this one its answer; and without a folder a private one among the temporary files
-is used. What is lost is said once.
+finds there, raises when the disk is full or a signature names a module that is not there, and
+gives up where no folder can be written. Here files end in a checksum and a damaged one is compiled
+again; a failed write costs the next process a compilation, not this one its answer; and without a
+folder a private one among the temporary files is used. What is lost is said once.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import logging
 import os
+import pickle
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -30,7 +32,16 @@ _config: Any = numba.config
 
 
 class CheckedCacheFile(IndexDataCacheFile):
-    """Numba's files of one function, each followed by its checksum, which numba never reads."""
+    """Numba's files of one function, each followed by its checksum, which numba never reads.
+
+    The index lists signatures, and one of a family defined in some script can be read only where
+    that script's module can be imported. Each is pickled by itself, so that those of others stay in
+    the index, unread, instead of making all of it unreadable.
+    """
+
+    def __init__(self, cache_path: str, filename_base: str, source_stamp: Any) -> None:
+        super().__init__(cache_path, filename_base, source_stamp)
+        self._of_others: dict[bytes, str] = {}
 
     @contextmanager
     def _open_for_write(self, filepath: str) -> Iterator[io.BytesIO]:
@@ -39,8 +50,26 @@ class CheckedCacheFile(IndexDataCacheFile):
             yield content
             file.write(content.getvalue() + _checksum(content.getvalue()))
 
-    def _load_index(self) -> Any:
-        return super()._load_index() if _is_whole(Path(self._index_path)) else {}
+    def _load_index(self) -> dict[Any, str]:
+        pickled = super()._load_index() if _is_whole(Path(self._index_path)) else {}
+        known = {}
+        self._of_others = {}
+        for signature, name in pickled.items():
+            try:
+                known[pickle.loads(signature)] = name
+            except (ImportError, AttributeError):
+                self._of_others[signature] = name
+        return known
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        pickled = {self._dump(signature): name for signature, name in overloads.items()}
+        super()._save_index({**self._of_others, **pickled})
+
+    def _data_name(self, number: int) -> str:
+        """Give the `number`-th name that holds no code of others."""
+        names = map(super()._data_name, itertools.count(1))
+        free = (name for name in names if name not in self._of_others.values())
+        return str(next(itertools.islice(free, number - 1, None)))
 
     def _load_data(self, name: str) -> Any:
         path = Path(self._data_path(name))

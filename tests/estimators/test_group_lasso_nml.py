@@ -33,6 +33,16 @@ def test_groups_enter_as_a_whole(data):
     assert model.noise_scale_ == pytest.approx(0.5, rel=0.4)
     np.testing.assert_allclose(model.predict(X), X @ model.coef_ + model.intercept_)
     assert model.score(X, y) > 0.9
+    assert abs(model.dual_gap_) < 1e-10
+
+
+def test_single_columns_of_a_group_can_be_left_out(data):
+    X, y = data
+    model = GroupLassoNML([0, 1, 0, 1, 0, 1], l1_ratio=0.9, **QUICK).fit(X, y)
+    kept = np.flatnonzero(model.coef_)
+    assert {0, 1, 2} <= set(kept)
+    assert kept.size < 6
+    assert abs(model.dual_gap_) < 1e-10
 
 
 def test_every_way_to_say_the_groups_gives_the_same_model(data):

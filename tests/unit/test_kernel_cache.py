@@ -15,6 +15,22 @@ import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 """
 
+# Somebody's own family, run by the library's compiled loop.
+MINE = """
+from typing import NamedTuple
+import numpy as np
+from shtarkov.sampling.outer import run_chain, solve
+
+class Mine(NamedTuple):
+    value: float
+
+@solve.register(Mine)
+def _solve_mine(family, y):
+    return family.value
+
+assert run_chain(Mine(1.0), np.ones(2), 10, np.random.default_rng(0)) == 20.0
+"""
+
 
 def cut(content):
     return content[: len(content) // 2]
@@ -43,6 +59,19 @@ def test_a_damaged_file_is_compiled_again(tmp_path, kind, damages):
         path.write_bytes(damage(path.read_bytes()))
     assert measure(tmp_path) == (50.0, 0, 1, "")
     assert measure(tmp_path) == (50.0, 1, 0, "")
+
+
+@pytest.mark.needs_jit
+def test_a_family_of_a_script_does_not_spoil_the_cache_for_others(tmp_path):
+    make_toy_package(tmp_path)
+    assert measure(tmp_path)[:3] == (50.0, 0, 1)
+    scripts = tmp_path / "scripts"
+    scripts.mkdir()
+    (scripts / "mine.py").write_text(MINE)
+    own = f"import sys; sys.path.append({str(scripts)!r}); import mine\n"
+    for hits in (1, 2):  # the second time its own code is found as well
+        assert measure(tmp_path, own) == (50.0, hits, 2 - hits, "")
+        assert measure(tmp_path) == (50.0, 1, 0, "")
 
 
 @pytest.mark.needs_jit

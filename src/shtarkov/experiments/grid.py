@@ -37,8 +37,8 @@ TARGETS = {
     "fig-traces": ("traces",),
     "fig-acf": ("traces",),
     "claims": (
-        "tables", "solvers", "traces", "full_rank", "gap", "efficiency", "operators", "support",
-        "projector_error", "divergence",
+        "tables", "solvers", "traces", "full_rank", "gap", "efficiency", "operators", "collapse",
+        "identity", "support", "group_blocks", "projector_error", "divergence",
     ),
 }  # fmt: skip
 PRESETS = ("smoke", "laptop", "paper")

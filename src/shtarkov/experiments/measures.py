@@ -17,6 +17,7 @@ from shtarkov.sampling.label_chains import LabelChains
 from shtarkov.types import Floats
 
 TIMED = ("_ms", "_ms_sd", "_per_second")
+SCORE_DECIMALS = 9
 # Active sets are compared at no more than this many draws of each chain.
 MOST_SUPPORTS = 1000
 
@@ -75,9 +76,13 @@ def disagreement(active: np.ndarray) -> dict[str, float]:
     }
 
 
-def finite(draws: Floats) -> Floats:
-    """Put the largest finite value where a draw is infinite: -ln J at dependent active columns."""
-    return np.asarray(np.minimum(draws, draws[np.isfinite(draws)].max()))
+def settled(draws: Floats) -> Floats:
+    """Round the rounding away, and put the largest finite value where a draw is infinite.
+
+    -ln J of one active set differs in its last digits with the order of updates, which would count
+    as movement; at dependent active columns it is infinite.
+    """
+    return np.asarray(np.minimum(draws, draws[np.isfinite(draws)].max()).round(SCORE_DECIMALS))
 
 
 def clock(step_seconds: Floats, cpu_share: float) -> tuple[dict[str, Any], float]:
@@ -114,7 +119,7 @@ def measure_labels(chains: LabelChains, n_samples: int, cpu_share: float) -> dic
 
 def measure(chains: Chains, n_samples: int, cpu_share: float) -> dict[str, Any]:
     """Give a cell's row, of draws with "active" and "mse"."""
-    score, mse = finite(chains.log_volume), chains.extras["mse"]
+    score, mse = settled(chains.log_volume), chains.extras["mse"]
     mean_k = float(chains.k.mean())
     times, seconds = clock(chains.step_seconds, cpu_share)
     ess = size_per_chain(score)

@@ -133,7 +133,9 @@ WORK: dict[str, Callable[[Settings], CellResult]] = {
     "penalty": penalty,
     "sample": sample,
     "operators": operators.operators,
+    "identity": operators.identity,
     "support": operators.support,
+    "group_blocks": operators.group_blocks,
     "projector_error": operators.projector_error,
     "divergence": operators.divergence,
 }
@@ -141,6 +143,8 @@ WORK: dict[str, Callable[[Settings], CellResult]] = {
 
 def do(cell: Cell) -> CellResult:
     """Do the work of a cell on one thread."""
+    began = time.perf_counter()
     with one_blas_thread():
         result = WORK[cell.kind](dict(cell.settings))
-    return result._replace(row={**result.row, "machine": machine()})
+    took = {"cell_ms": 1e3 * (time.perf_counter() - began), "machine": machine()}
+    return result._replace(row={**result.row, **took})

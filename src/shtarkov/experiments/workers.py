@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
+import os
+import threading
+import time
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +22,8 @@ from shtarkov.experiments.work import do
 BACKENDS = ("local", "dask", "ray")
 # Cells at a time where joblib cannot hand over results as they come in.
 BATCH = 8
+# Between two looks at whether the process that started this one is still there.
+WATCH_SECONDS = 1.0
 
 Finished = tuple[Cell, CellResult]
 
@@ -49,11 +56,25 @@ class Pool(NamedTuple):
 
 
 def _tasks(cells: Sequence[Cell]) -> Iterator[Any]:
-    return (joblib.delayed(_finish)(cell) for cell in cells)
+    return (joblib.delayed(_finish)(cell, os.getpid()) for cell in cells)
 
 
-def _finish(cell: Cell) -> Finished:
+def _finish(cell: Cell, owner: int) -> Finished:
+    if os.getppid() == owner:
+        _end_with(owner)
     return cell, do(cell)
+
+
+@functools.cache
+def _end_with(owner: int) -> None:
+    """End this process soon after the one that started it was killed: nobody takes its result."""
+
+    def watch() -> None:
+        while os.getppid() == owner:
+            time.sleep(WATCH_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextlib.contextmanager
@@ -72,7 +93,12 @@ def workers(backend: str, n_jobs: int, scheduler: str | None) -> Iterator[Pool]:
     if backend == "local":
         if scheduler is not None:
             raise InvalidProblem("scheduler is for backend='dask' or 'ray'")
-        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+        with (
+            warnings.catch_warnings(),
+            joblib.parallel_config(backend="loky", inner_max_num_threads=1),
+        ):
+            # Said when a process grown by compiling is replaced by a fresh one.
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             yield Pool(n_jobs, streams=True)
         return
     connect = _dask if backend == "dask" else _ray

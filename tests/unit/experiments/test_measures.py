@@ -9,9 +9,9 @@ from shtarkov.experiments.measures import (
     classic_rhat,
     clock,
     disagreement,
-    finite,
     is_timed,
     ranked_rhat,
+    settled,
     size_per_chain,
     size_within_chains,
 )
@@ -52,7 +52,13 @@ def test_supports_that_differ():
 
 def test_an_infinite_score_counts_as_the_largest_finite_one():
     draws = np.array([[1.0, math.inf], [3.0, -2.0]])
-    np.testing.assert_array_equal(finite(draws), [[1.0, 3.0], [3.0, -2.0]])
+    np.testing.assert_array_equal(settled(draws), [[1.0, 3.0], [3.0, -2.0]])
+
+
+def test_rounding_is_no_movement():
+    draws = np.array([[0.1 + 0.2, 0.3, 0.3, 0.3], [0.5, 0.5, 0.5, 0.5]])
+    assert classic_rhat(draws) < math.inf
+    assert classic_rhat(settled(draws)) == math.inf
 
 
 def test_step_times_are_scaled_to_a_machine_without_other_work():

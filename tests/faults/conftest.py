@@ -1,0 +1,3 @@
+"""The table the commands read."""
+
+from tests.cli.conftest import csv_file as csv_file
