@@ -142,7 +142,7 @@ class Checkpoint:
 
 
 def _read_chunks(path: Path) -> tuple[list[Chunk], list[Snapshot]]:
-    with np.load(path, allow_pickle=False) as stored:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     streams = json.loads(str(arrays.pop("streams")))
     chunks, snapshots = [], []

@@ -21,6 +21,7 @@ from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lams, check_non_negative
 from shtarkov.families.label_problems import LabelProblem, refuse_sigma
 from shtarkov.progress import Progress, resolve_progress, tracked
+from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
 from shtarkov.selection.label_data import LabelData, make_label_data
 from shtarkov.selection.label_node import LabelNode
@@ -76,7 +77,12 @@ def select_labels(
     options = {"seed": chosen, "n_chains": n_chains, "n_jobs": n_jobs}
     given = None if lams is None else check_lams(lams).lams[::-1]
     bar = resolve_progress(progress)
-    with one_blas_thread(), compile_notice(), tracked(bar, 1, "codelengths of labels"):
+    with (
+        InterruptWatch(),
+        one_blas_thread(),
+        compile_notice(),
+        tracked(bar, 1, "codelengths of labels"),
+    ):
         race = _Race(data, LABEL_CRITERIA[criterion], max_draws, {**options, "bar": bar})
         race.run(given, min(n_grid, MOST_PENALTIES), std_error)
     return assemble_labels(
