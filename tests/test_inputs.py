@@ -1,7 +1,8 @@
 """The table of awkward inputs: for each one clear error, or an answer whose behaviour is stated.
 
-Every row is tried through the public functions. Sizes are tiny and the standard errors asked for
-large: what is tested is what happens, not how precisely.
+Every row of docs/guide/inputs.md is tried through the public functions. Sizes are tiny and the
+standard errors asked for large: what is tested is what happens, not how precisely. The same for
+every family: tests/test_inputs_of_families.py.
 """
 
 import warnings
@@ -14,7 +15,8 @@ import shtarkov
 from shtarkov import Lasso, LassoNML
 from shtarkov.complexity.closed_form import lasso_ln_c
 from shtarkov.errors import InvalidProblem
-from shtarkov.families.label_problems import SparseLogistic, SparseSVM, check_labels
+from shtarkov.families.label_problems import check_labels
+from tests.inputs_table import ROWS, rows_of_page
 
 pytestmark = pytest.mark.needs_jit
 
@@ -271,12 +273,25 @@ def test_labels_of_one_class_are_read_and_of_three_refused():
         check_labels([0, 1], 3)
 
 
-@pytest.mark.parametrize("make", [SparseSVM, SparseLogistic])
-def test_label_problems_check_their_design(make, X):
-    with pytest.raises(InvalidProblem, match="row 3, column 1"):
-        make(spoiled(X, (3, 1), np.nan))
-    with pytest.raises(InvalidProblem, match="eta must be"):
-        make(X, eta="guess")
+# ---- groups ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("groups", "complaint"),
+    [
+        ([[0, 1], [1, 2, 3]], "column 1 is in groups 0 and 1; groups may not overlap"),
+        ([[0, 1], [3]], "1 columns are in no group, column 2 the first; give each a group"),
+        ([[0, 1], [2, 4]], "group 1 must hold column indices from 0 to 3"),
+        ([[0, 1], [], [2, 3]], "group 1 has no columns; leave it out"),
+        ([[0, 0], [1, 2, 3]], "group 0 lists a column twice"),
+        (["a", "a", "b"], "groups has 3 labels for 4 columns of X; give one for each"),
+        (["a", "a", None, "b"], "column 2 has no group label"),
+        ([], "groups is empty"),
+    ],
+)
+def test_groups_that_are_no_partition_are_refused(X, groups, complaint):
+    with pytest.raises(InvalidProblem, match=complaint):
+        shtarkov.GroupLasso(X, groups)
 
 
 # ---- memory ----------------------------------------------------------------
@@ -298,3 +313,9 @@ def test_nothing_is_silent_and_nothing_warns_on_an_ordinary_problem(X, y):
         report = choose(X, y)
     assert report.ok
     assert report.reasons == ()
+
+
+def test_every_row_of_the_page_is_demonstrated_here():
+    assert rows_of_page() == list(ROWS)
+    missing = {name for names in ROWS.values() for name in names if f"test_{name}" not in globals()}
+    assert missing == set()
