@@ -119,13 +119,19 @@ def test_awkward_columns_make_a_problem_without_a_word(make, X):
         spoiled(X, (slice(None), 2), 0.0),  # of zeros
         spoiled(X, (slice(None), 2), 3.0),  # constant
         X[:2],  # more columns than rows
-        np.zeros((N, D)),
         X * np.array([1e20, 1e-20, 1.0, 1.0]),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for awkward in shapes:
             assert make(awkward).name
+
+
+def test_a_design_of_zeros_is_the_empty_model_or_refused(make):
+    try:
+        assert make(np.zeros((N, D))).name
+    except InvalidProblem as error:  # a basis of a matrix of nothing
+        assert "every penalised column of X is zero" in str(error)  # noqa: PT017
 
 
 def test_a_response_that_cannot_be_used_is_refused(continuous, X, rng):
