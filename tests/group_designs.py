@@ -13,9 +13,9 @@ def correlated_groups(rng, n, sizes, shared=0.6):
     return X, rng.permutation(group_of)
 
 
-def make_family(X, group_of, lam, weights=None, gram=True):
+def make_family(X, group_of, lam, weights=None, gram=True, l1=0.0):
     sizes = np.bincount(group_of)
-    family = group_family(X, group_of, np.sqrt(sizes) if weights is None else weights, lam)
+    family = group_family(X, group_of, np.sqrt(sizes) if weights is None else weights, lam, l1)
     return family if gram else family._replace(gram=np.zeros((0, 0)))
 
 
@@ -24,7 +24,7 @@ def problem_family(X, groups, lam, **options):
     return problem, family_of(problem, lam)
 
 
-def descend(X, y, group_of, weights, lam, n_sweeps=100_000):
+def descend(X, y, group_of, weights, lam, n_sweeps=100_000, l1=0.0):
     """Block coordinate descent with proximal steps: the slow twin of the solver."""
     coef, residual = np.zeros(X.shape[1]), y.copy()
     groups = [np.flatnonzero(group_of == g) for g in range(weights.size)]
@@ -35,6 +35,7 @@ def descend(X, y, group_of, weights, lam, n_sweeps=100_000):
             if step == 0.0:
                 continue
             v = coef[g] + X[:, g].T @ residual / step
+            v = np.sign(v) * np.maximum(np.abs(v) - lam * l1 / step, 0.0)
             size = np.linalg.norm(v)
             new = v * max(0.0, 1.0 - lam * weight / step / size) if size > 0.0 else 0.0 * v
             residual += X[:, g] @ (coef[g] - new)

@@ -33,6 +33,16 @@ def test_groups_enter_as_a_whole(data):
     assert model.noise_scale_ == pytest.approx(0.5, rel=0.4)
     np.testing.assert_allclose(model.predict(X), X @ model.coef_ + model.intercept_)
     assert model.score(X, y) > 0.9
+    assert abs(model.dual_gap_) < 1e-10
+
+
+def test_the_share_of_absolute_values_reaches_the_problem(data):
+    X, y = data
+    model = GroupLassoNML([0, 1, 0, 1, 0, 1], l1_ratio=0.9, **QUICK).fit(X, y)
+    assert {0, 1, 2} <= set(np.flatnonzero(model.coef_))
+    assert abs(model.dual_gap_) < 1e-10
+    pull = np.abs((X - X.mean(axis=0)).T @ (y - model.predict(X)))
+    assert np.all(pull[model.coef_ != 0.0] > 0.9 * model.lambda_)
 
 
 def test_every_way_to_say_the_groups_gives_the_same_model(data):

@@ -32,6 +32,7 @@ def test_several_targets(factor):
     assert 1 <= model.rank_ <= 4
     assert model.predict(X).shape == (40, 4)
     assert model.score(X, Y) > 0.7
+    assert abs(model.dual_gap_) < 1e-10
     np.testing.assert_allclose(model.predict(X).mean(axis=0), Y.mean(axis=0), atol=1e-9)
     assert model.alpha_ == pytest.approx(model.lambda_ / 40)
     # The gradient of the fit, in the norm's dual ball and on its boundary.
@@ -75,4 +76,5 @@ def test_pure_noise_is_rank_zero(rng):
     model = NuclearNormNML(random_state=0, alphas=15, tol_complexity=0.5).fit(X, Y)
     assert model.rank_ == 0
     assert model.lambda_ == np.inf
+    assert model.dual_gap_ == 0.0
     assert model.noise_scale_ == pytest.approx(1.0, rel=0.2)

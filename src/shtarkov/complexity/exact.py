@@ -72,8 +72,9 @@ def _elastic_net(
 def _group_lasso(
     problem: GroupLasso, lam: float, sigma: float, where: Luckiness | NormBall, method: str
 ) -> ComplexityResult | None:
-    X, weights = problem.design.X, problem.weights
-    found = orthogonal_group_norms(X, problem.groups.group_of)
+    X, weights = problem.design.X, problem.group_weights + problem.l1_ratio
+    is_simple = problem.l1_ratio == 0.0 or np.all(problem.groups.sizes == 1)
+    found = orthogonal_group_norms(X, problem.groups.group_of) if is_simple else None
     if found is not None and method in ("auto", "closed_form"):
         norms, sizes = found
         if isinstance(where, NormBall):

@@ -7,6 +7,7 @@ tau * norm, which is that of df where tau = lam, is the mean power under its ter
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,10 +110,62 @@ class GroupOutline:
         return np.asarray(self.n_dim * -np.expm1(-total / self.n_dim))
 
 
-def group_outline(family: GroupLassoFamily) -> GroupOutline:
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseGroupOutline:
+    """A sparse Group Lasso, between two families that bound it.
+
+    |beta_g|_1 is at least |beta_g|, and |beta_g| at least |beta_g|_1 / sqrt(d): the norm is at
+    least that of groups with weights w + l1, and that of columns with weights l1 + w / sqrt(d). A
+    larger norm has a smaller integral: the lesser of the two bounds it above, and is the guess.
+
+    Attributes
+    ----------
+    grouped, single : their outlines
+    """
+
+    grouped: GroupOutline
+    single: GroupOutline
+
+    @property
+    def is_empty(self) -> bool:
+        """Say whether every group is zero."""
+        return self.grouped.is_empty
+
+    def first_order(self, lam: float) -> float:
+        """Bound the leading term of ln C for a large penalty."""
+        return min(self.grouped.first_order(lam), self.single.first_order(lam))
+
+    def start(self, negligible: float) -> float:
+        """Find the penalty at which the bound has fallen to `negligible`."""
+        return min(self.grouped.start(negligible), self.single.start(negligible))
+
+    def mean_df(self, log_lams: Floats) -> Floats:
+        """Guess E[df] at each ln lam."""
+        return np.minimum(self.grouped.mean_df(log_lams), self.single.mean_df(log_lams))
+
+    def mean_norm(self, lam: float, taus: Floats) -> Floats:
+        """Guess the mean of tau * norm at each tau."""
+        return np.minimum(self.grouped.mean_norm(lam, taus), self.single.mean_norm(lam, taus))
+
+    def ln_c(self, lam: float, tau: float) -> float:
+        """Guess ln C(lam, tau)."""
+        return min(self.grouped.ln_c(lam, tau), self.single.ln_c(lam, tau))
+
+
+def group_outline(family: GroupLassoFamily) -> GroupOutline | SparseGroupOutline:
     """Give the outline of a family's path."""
-    ends = zip(family.starts[:-1], family.starts[1:], strict=True)
-    values = [np.linalg.svd(family.Xt[first:last], compute_uv=False) for first, last in ends]
+    grouped = _outline_of_groups(family.Xt, family.starts, family.weights + family.l1)
+    if family.l1 == 0.0:
+        return grouped
+    sizes = np.diff(family.starts)
+    each = np.repeat(family.l1 + family.weights / np.sqrt(sizes), sizes)
+    single = _outline_of_groups(family.Xt, np.arange(family.Xt.shape[0] + 1), each)
+    return SparseGroupOutline(grouped, single)
+
+
+def _outline_of_groups(rows: Floats, starts: Ints, weights: Floats) -> GroupOutline:
+    ends = itertools.pairwise(starts)
+    values = [np.linalg.svd(rows[first:last], compute_uv=False) for first, last in ends]
     longest = np.array([value[0] for value in values])
     ranks = np.array([np.count_nonzero(value > _RANK_SHARE * value[0]) for value in values])
     squares = np.array([np.sum(value**2) for value in values])
@@ -121,6 +174,6 @@ def group_outline(family: GroupLassoFamily) -> GroupOutline:
         longest[used],
         np.sqrt(squares[used] / ranks[used]),
         ranks[used],
-        family.weights[used],
-        family.Xt.shape[1],
+        weights[used],
+        rows.shape[1],
     )

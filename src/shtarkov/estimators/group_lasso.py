@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from shtarkov.errors import InvalidProblem
 from shtarkov.estimators.callbacks import fit_progress
 from shtarkov.estimators.regressor import PenalisedRegressor
+from shtarkov.families.certificate import relative_gap
 from shtarkov.families.groups import groups_by_prefix
 from shtarkov.families.problems import GroupLasso
 from shtarkov.selection.select import select
@@ -30,6 +32,8 @@ class GroupLassoNML(PenalisedRegressor):
         column a group, which is the Lasso
     weights : positive weight of each group, in the order of the lists or of the labels' first
         appearance; None takes the square root of its size
+    l1_ratio : share of the absolute values in the penalty, at least 0 and below 1; with it single
+        columns of an active group may be left out (the sparse Group Lasso)
     alphas, noise_scale, conservative, fit_intercept, tol_complexity : as for `LassoNML`
     criterion : "auto" and "prediction" both let the empty and the matched code compete, the two
         there are for groups
@@ -39,6 +43,8 @@ class GroupLassoNML(PenalisedRegressor):
     ----------
     active_groups_ : names of the groups with a coefficient other than zero
     groups_ : (D,) number of each column's group
+    dual_gap_ : duality gap of the coefficients at `lambda_`, as a share of the objective: how far
+        they can be from the best, whatever the solver did
     alpha_, lambda_, alphas_, coef_, intercept_, codelengths_, codelength_errors_, ln_complexities_,
     noise_scale_, scale_, report_, n_features_in_, feature_names_in_ : as for `LassoNML`
 
@@ -57,6 +63,7 @@ class GroupLassoNML(PenalisedRegressor):
         **PenalisedRegressor._parameter_constraints,
         "groups": [None, StrOptions({"prefix"}), "array-like"],
         "weights": [None, "array-like"],
+        "l1_ratio": [Interval(Real, 0, 1, closed="left")],
         "criterion": [StrOptions({"auto", "prediction"})],
     }
 
@@ -65,6 +72,7 @@ class GroupLassoNML(PenalisedRegressor):
         groups: Any = None,
         *,
         weights: ArrayLike | None = None,
+        l1_ratio: float = 0.0,
         alphas: int | ArrayLike = 100,
         criterion: str = "auto",
         noise_scale: float | str = "unknown",
@@ -78,6 +86,7 @@ class GroupLassoNML(PenalisedRegressor):
     ) -> None:
         self.groups = groups
         self.weights = weights
+        self.l1_ratio = l1_ratio
         self.alphas = alphas
         self.criterion = criterion
         self.noise_scale = noise_scale
@@ -104,12 +113,14 @@ class GroupLassoNML(PenalisedRegressor):
             data.X,
             self._numbered_groups(data.X.shape[1]),
             self.weights,
+            l1_ratio=self.l1_ratio,
             fit_intercept=self.fit_intercept,
             sample_weight=data.weights,
         )
         with fit_progress(self, X, y) as progress:
             report = select(problem, data.y, **self._select_options(data, progress))
             self._take(report, data)
+        self.dual_gap_ = relative_gap(problem, data.y, self.lambda_, report.coef)
         self.groups_ = problem.groups.group_of
         active = np.unique(self.groups_[self.coef_ != 0.0])
         self.active_groups_ = [problem.groups.names[number] for number in active]

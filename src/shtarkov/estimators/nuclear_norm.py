@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from shtarkov.estimators.callbacks import fit_progress
 from shtarkov.estimators.regressor import PenalisedRegressor, TrainingData
+from shtarkov.families.certificate import relative_gap
 from shtarkov.families.matrix_problems import NuclearNorm
 from shtarkov.selection.report import SelectionReport
 from shtarkov.selection.select import select
@@ -37,6 +38,8 @@ class NuclearNormNML(MultiOutputMixin, PenalisedRegressor):
     coef_ : (q, D) coefficients, (D,) if y was one-dimensional
     intercept_ : (q,) intercepts, a number if y was one-dimensional
     rank_ : rank of the coefficients
+    dual_gap_ : duality gap of the coefficients at `lambda_`, as a share of the objective: how far
+        they can be from the best, whatever the solver did
     alpha_, lambda_, alphas_, codelengths_, codelength_errors_, ln_complexities_, noise_scale_,
     scale_, report_, n_features_in_, feature_names_in_ : as for `LassoNML`
 
@@ -102,6 +105,7 @@ class NuclearNormNML(MultiOutputMixin, PenalisedRegressor):
         with fit_progress(self, X, y) as progress:
             report = select(problem, data.y, **self._select_options(data, progress))
             self._take(report, data)
+        self.dual_gap_ = relative_gap(problem, data.y, self.lambda_, report.coef)
         if np.ndim(y) == 1:
             self.coef_, self.intercept_ = self.coef_[0], float(np.ravel(self.intercept_)[0])
         return self

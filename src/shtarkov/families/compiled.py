@@ -55,11 +55,14 @@ def _elastic_net(problem: ElasticNet, lam: float, sigma: float = 1.0) -> LassoFa
 
 @family_of.register
 def _group_lasso(problem: GroupLasso, lam: float, sigma: float = 1.0) -> GroupLassoFamily:
-    group_of, weights = problem.groups.group_of, problem.weights
-    return group_family(problem.design.X, group_of, weights, lam / check_sigma(sigma))
+    weights, l1 = problem.group_weights, problem.l1_ratio
+    group_of = problem.groups.group_of
+    return group_family(problem.design.X, group_of, weights, lam / check_sigma(sigma), l1)
 
 
-def group_family(X: Any, group_of: Ints, weights: Floats, lam: float) -> GroupLassoFamily:
+def group_family(
+    X: Any, group_of: Ints, weights: Floats, lam: float, l1: float = 0.0
+) -> GroupLassoFamily:
     """Arrange the columns group by group.
 
     Parameters
@@ -68,6 +71,7 @@ def group_family(X: Any, group_of: Ints, weights: Floats, lam: float) -> GroupLa
     group_of : (D,) number of each column's group, 0 to G - 1
     weights : (G,) weights in the norm
     lam : penalty in units of the noise scale
+    l1 : weight of the absolute values in the norm
     """
     members = np.argsort(group_of, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(group_of, minlength=weights.size))))
@@ -81,7 +85,9 @@ def group_family(X: Any, group_of: Ints, weights: Floats, lam: float) -> GroupLa
         starts=starts,
         members=members,
         weights=weights,
+        l1=float(l1),
         steps=np.array([np.linalg.norm(Xt[first:last], 2) ** 2 for first, last in ends]),
+        reach=_reach(Xt, starts, weights + l1),
         touching=_touching(gram, starts),
         accuracy=SOLVER_ACCURACY,
     )
@@ -91,6 +97,12 @@ def group_family(X: Any, group_of: Ints, weights: Floats, lam: float) -> GroupLa
 def _nuclear_norm(problem: NuclearNorm, lam: float, sigma: float = 1.0) -> NuclearFamily:
     design = problem.design
     return NuclearFamily(design.scales, design.basis, design.n_targets, lam / check_sigma(sigma))
+
+
+def _reach(Xt: Any, starts: Any, weights: Floats) -> float:
+    """Give the median over groups of the length of all their columns over the weight."""
+    squares = np.einsum("ij,ij->i", Xt, Xt)
+    return float(np.median(np.sqrt(np.add.reduceat(squares, starts[:-1])) / weights))
 
 
 def _touching(gram: Any, starts: Any) -> Any:

@@ -2,8 +2,10 @@
 """The Group Lasso as a compiled family, and what is asked of it at one data vector.
 
 Objective: half the squared residual + lam sum_g w_g |beta_g| (no 1/n), sigma = 1. Where group g is
-active, X_g'r = lam w_g beta_g / |beta_g|; where it is not, |X_g'r| <= lam w_g. Columns are kept
-group by group; `members` says which of the user's columns each one is. What the samplers ask is in
+active, X_g'r = lam w_g beta_g / |beta_g|; where it is not, |X_g'r| <= lam w_g. The sparse Group
+Lasso adds lam l1 |beta|_1: the conditions then hold for X_g'r shrunk towards zero by lam l1, entry
+by entry, and single coefficients of an active group may be zero. Columns are kept group by group;
+`members` says which of the user's columns each one is. What the samplers ask is in
 `families.group_moves`.
 """
 
@@ -17,11 +19,13 @@ import numpy as np
 from shtarkov._jit import kernel
 from shtarkov.families import facts, protocol
 from shtarkov.families.active_work import dot
-from shtarkov.families.group_newton import bent_trace, factor_bent
-from shtarkov.families.group_work import length
+from shtarkov.families.group_newton import bent_trace, factor_bent, is_kept
+from shtarkov.families.group_work import excess
 from shtarkov.types import Fit, Floats, Ints, Status
 
 OK = int(Status.OK)
+# The largest useful penalty of a sparse group is found to this share of itself.
+LAM_TOLERANCE = 1e-15
 
 
 class GroupLassoFamily(NamedTuple):
@@ -35,7 +39,10 @@ class GroupLassoFamily(NamedTuple):
     starts : (G + 1,) group g has the rows starts[g] to starts[g + 1]
     members : (D,) the user's number of each column
     weights : (G,) weight of each group's length in the norm
+    l1 : weight of the absolute values in the norm
     steps : (G,) largest eigenvalue of X_g'X_g
+    reach : length of a group's columns over its weight: under a weight tau the data reach about
+        reach / tau along the lengths of the groups
     touching : (G, G) whether columns of two groups are correlated, or (0, 0) where most are
     accuracy : largest violation of an optimality condition left by a solve, relative to lam w_g
     """
@@ -46,38 +53,56 @@ class GroupLassoFamily(NamedTuple):
     starts: Ints
     members: Ints
     weights: Floats
+    l1: float
     steps: Floats
+    reach: float
     touching: np.ndarray
     accuracy: float
 
 
 @kernel
 def norm_of(family, work):
-    """Return sum_g w_g |beta_g|."""
+    """Return sum_g w_g |beta_g| + l1 |beta|_1."""
     total = 0.0
     for a in range(work.counts[1]):
         total += family.weights[work.groups[a]] * work.norms[a]
+    if family.l1 > 0.0:
+        for i in range(work.counts[0]):
+            total += family.l1 * abs(work.coef[i])
     return total
+
+
+@kernel
+def kept_places(family, work):
+    """Return the places of the coefficients other than zero."""
+    places, count = np.empty(work.counts[0], np.int64), 0
+    for i in range(work.counts[0]):
+        if is_kept(family.l1, work.units[i]):
+            places[count] = i
+            count += 1
+    return places[:count]
 
 
 @protocol.solve.register(GroupLassoFamily)
 def _solve(family, y, start):
     protocol.image(family, y, start.z)
     work, status = start, protocol.relax(family, y, start)
-    k = work.counts[0]
-    coef, active = np.zeros(family.Xt.shape[0]), np.zeros(k, np.int64)
+    places = kept_places(family, work)
+    k = places.size
+    coef, active, signs = np.zeros(family.Xt.shape[0]), np.zeros(k, np.int64), np.zeros(k)
     for i in range(k):
-        active[i] = family.members[work.columns[i]]
-        coef[active[i]] = work.coef[i]
+        active[i] = family.members[work.columns[places[i]]]
+        coef[active[i]] = work.coef[places[i]]
+        signs[i] = work.units[places[i]]
     penalty = family.lam * norm_of(family, work)
     df = 0.0
     if status == OK:
         factor_bent(family, work)
-        df = k - bent_trace(family, work)
+        df = work.counts[0] - bent_trace(family, work)
     return Fit(
         coef,
         active,
-        work.units[:k].copy(),
+        signs,
         work.residual.copy(),
         0.5 * dot(work.residual, work.residual) + penalty,
         penalty,
@@ -87,20 +112,21 @@ def _solve(family, y, start):
 
 
 @kernel
-def group_lengths(family, v):
-    """Return the length of each group's part of a vector over the user's columns."""
+def group_lengths(family, v, soft):
+    """Return each group's length of a vector over the user's columns, entries shrunk by `soft`."""
+    arranged = np.empty(v.size)
+    for j in range(v.size):
+        arranged[j] = v[family.members[j]]
     out = np.zeros(family.weights.size)
     for group in range(out.size):
-        total = 0.0
-        for j in range(family.starts[group], family.starts[group + 1]):
-            total += v[family.members[j]] ** 2
-        out[group] = math.sqrt(total)
+        out[group] = excess(arranged, family.starts[group], family.starts[group + 1], soft)
     return out
 
 
 @protocol.penalty_value.register(GroupLassoFamily)
 def _penalty_value(family, coef):
-    return family.lam * np.sum(family.weights * group_lengths(family, coef))
+    lengths = family.weights * group_lengths(family, coef, 0.0)
+    return family.lam * (np.sum(lengths) + family.l1 * np.sum(np.abs(coef)))
 
 
 @protocol.penalty_curvature.register(GroupLassoFamily)
@@ -110,7 +136,7 @@ def _penalty_curvature(family, fit):
     for group in range(family.weights.size):
         for j in range(family.starts[group], family.starts[group + 1]):
             group_of[family.members[j]] = group
-    sizes = group_lengths(family, fit.coef)
+    sizes = group_lengths(family, fit.coef, 0.0)
     for i in range(k):
         group = group_of[fit.active[i]]
         bend = family.lam * family.weights[group] / sizes[group]
@@ -140,52 +166,60 @@ def pull_of(family, y, coef):
 @protocol.kkt_residual.register(GroupLassoFamily)
 def _kkt_residual(family, y, fit):
     _, pull = pull_of(family, y, fit.coef)
-    sizes, worst = group_lengths(family, fit.coef), 0.0
+    soft, worst = family.lam * family.l1, 0.0
+    sizes, excesses = group_lengths(family, fit.coef, 0.0), group_lengths(family, pull, soft)
     for group in range(sizes.size):
         limit, total = family.lam * family.weights[group], 0.0
+        if sizes[group] == 0.0:
+            worst = max(worst, excesses[group] / limit - 1.0)
+            continue
         for j in range(family.starts[group], family.starts[group + 1]):
-            column = family.members[j]
-            wanted = limit * fit.coef[column] / sizes[group] if sizes[group] > 0.0 else 0.0
-            total += (pull[column] - wanted) ** 2
-        allowed = limit if sizes[group] == 0.0 else 0.0
-        worst = max(worst, (math.sqrt(total) - allowed) / limit)
+            value, c = fit.coef[family.members[j]], pull[family.members[j]]
+            if family.l1 > 0.0 and value == 0.0:
+                total += max(abs(c) - soft, 0.0) ** 2
+            else:
+                wanted = limit * value / sizes[group] + math.copysign(soft, value)
+                total += (c - wanted) ** 2
+        worst = max(worst, math.sqrt(total) / limit)
     return worst
 
 
 @kernel
-def duality_gap(family, y, coef):
-    """Return the objective at `coef` less the dual objective at its scaled residual.
+def least_penalty(family, group, pull):
+    """Return the least penalty at which a pull, group by group, leaves this group at zero."""
+    first, last, weight = family.starts[group], family.starts[group + 1], family.weights[group]
+    high = excess(pull, first, last, 0.0) / weight
+    if family.l1 == 0.0:
+        return high
+    low = high / (1.0 + family.l1 * math.sqrt(last - first) / weight)
+    while high - low > LAM_TOLERANCE * high:
+        middle = 0.5 * (low + high)
+        if excess(pull, first, last, middle * family.l1) > middle * weight:
+            low = middle
+        else:
+            high = middle
+    return high
 
-    The optimum lies between the two: a bound on the error that trusts no solver.
-    """
-    residual, pull = pull_of(family, y, coef)
-    norm, product = np.sum(family.weights * group_lengths(family, coef)), dot(pull, coef)
-    share = 1.0
-    sizes = group_lengths(family, pull)
-    for group in range(sizes.size):
-        limit = family.lam * family.weights[group]
-        if sizes[group] > limit:
-            share = min(share, limit / sizes[group])
-    square = dot(residual, residual)
-    return 0.5 * square * (1.0 - share) ** 2 + family.lam * norm - share * product
+
+@kernel
+def largest_penalty(family, pull):
+    """Return the least penalty at which a pull, group by group, leaves every group at zero."""
+    largest = 0.0
+    for group in range(family.weights.size):
+        largest = max(largest, least_penalty(family, group, pull))
+    return largest
 
 
 @protocol.lam_max.register(GroupLassoFamily)
 def _lam_max(family, y):
-    correlations, largest = family.Xt @ y, 0.0
-    for group in range(family.weights.size):
-        size = length(correlations, family.starts[group], family.starts[group + 1])
-        largest = max(largest, size / family.weights[group])
-    return largest
+    return largest_penalty(family, family.Xt @ y)
 
 
 @facts.facts_of.register
 def _facts(family: GroupLassoFamily) -> facts.Facts:
-    """Let the flow cross the radial directions: |x| / lam wide for weights of sqrt(size)."""
+    """Let the flow cross the lengths of groups where the fibre move does not draw them."""
     n_features, n = family.Xt.shape
-    squares = np.einsum("ij,ij->i", family.Xt, family.Xt)
-    lengths = np.sqrt(np.add.reduceat(squares, family.starts[:-1]))
-    width = float(np.median(lengths / family.weights)) / family.lam
+    width = family.reach / family.lam if family.touching.size > 0 else 1.0
     return facts.Facts(n, n_features, width, False, 2.0 * n_features * n)
 
 

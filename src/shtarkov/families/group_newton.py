@@ -3,13 +3,14 @@
 
 With rho = |beta_g|, u = beta_g / rho, L = `steps[g]` >= the largest eigenvalue of X_g'X_g and
 t = lam w / L, the proximal map v -> (1 - t / |v|)_+ v has at v = (rho + t) u the derivative
-J = uu' + rho / (rho + t) (I - uu'), and J = 0 where the group is zero. The Hessian on the working
-set is M = H + blkdiag(lam w (I - uu') / rho); its curvature is L (J^-1 - I), unbounded as rho -> 0.
+J = uu' + rho / (rho + t) (I - uu'), and J = 0 where the group is zero, or where the weight `l1` of
+the absolute values holds single coefficients at zero. The Hessian on the working set is
+M = H + blkdiag(lam w (I - uu') / rho); its curvature is L (J^-1 - I), unbounded as rho -> 0.
 The matrix kept is
 
     B = L (I - J) + J^1/2 H J^1/2,     M^-1 = J^1/2 B^-1 J^1/2,     det M = det B / det J,
 
-whose entries stay bounded, and which is there for groups that are zero too. Where Gram blocks
+whose entries stay bounded, and which is there for coefficients that are zero too. Where Gram blocks
 between groups vanish, the factor is block-sparse (`geometry.group_blocks`): orthogonal groups cost
 the sum of their own cubes. Slow twin: dense M from `penalty_curvature` (tests/unit/families).
 """
@@ -33,6 +34,12 @@ MAX_RIDGES = 6
 
 
 @kernel
+def is_kept(l1, unit):
+    """Say whether a working column moves: a coefficient the weight `l1` holds at zero does not."""
+    return l1 == 0.0 or unit != 0.0
+
+
+@kernel
 def root_share(family, work, a):
     """Return the square root of rho / (rho + t) for group a of the working set."""
     group = work.groups[a]
@@ -50,7 +57,8 @@ def apply_root(family, work, v):
         for i in range(first, last):
             along += work.units[i] * v[i]
         for i in range(first, last):
-            v[i] = root * v[i] + (1.0 - root) * along * work.units[i]
+            moved = root * v[i] + (1.0 - root) * along * work.units[i]
+            v[i] = moved if is_kept(family.l1, work.units[i]) else 0.0
 
 
 @kernel
@@ -67,16 +75,17 @@ def bend_rows(family, work, a):
                 along += work.units[j] * work.gram_active[i, j]
             for j in range(left, right):
                 turned = other * work.gram_active[i, j] + (1.0 - other) * along * work.units[j]
-                work.bent[i, j] = turned
+                work.bent[i, j] = turned if is_kept(family.l1, work.units[j]) else 0.0
     for j in range(last):
         along = 0.0
         for i in range(first, last):
             along += work.units[i] * work.bent[i, j]
         for i in range(first, last):
-            work.bent[i, j] = root * work.bent[i, j] + (1.0 - root) * along * work.units[i]
+            turned = root * work.bent[i, j] + (1.0 - root) * along * work.units[i]
+            work.bent[i, j] = turned if is_kept(family.l1, work.units[i]) else 0.0
     bend = family.steps[group] * (1.0 - root * root)
     for i in range(first, last):
-        work.bent[i, i] += bend
+        work.bent[i, i] += bend if is_kept(family.l1, work.units[i]) else family.steps[group]
         for j in range(first, last):
             work.bent[i, j] -= bend * work.units[i] * work.units[j]
 
@@ -111,11 +120,17 @@ def factor_once(family, work):
 
 
 @kernel
+def bend_all(family, work):
+    """Make B at the present coefficients."""
+    for a in range(work.counts[1]):
+        bend_rows(family, work, a)
+
+
+@kernel
 def factor_bent(family, work):
     """Make B and its factor at the present coefficients; a singular B gets a small ridge."""
     k, ridge = work.counts[0], 0.0
-    for a in range(work.counts[1]):
-        bend_rows(family, work, a)
+    bend_all(family, work)
     status = factor_once(family, work)
     for attempt in range(MAX_RIDGES):
         if status == OK:
@@ -144,11 +159,15 @@ def solve_bent(family, work, v):
 
 @kernel
 def log_det_bent(family, work):
-    """Return ln det M = ln det B - ln det J, for a working set without zero groups."""
+    """Return ln det M = ln det B - ln det J on the columns that move; no group may be zero."""
     total = log_det_factored(work.chol, work.counts[0])
     for a in range(work.counts[1]):
-        size = work.offsets[a + 1] - work.offsets[a]
-        total -= 2.0 * (size - 1) * math.log(root_share(family, work, a))
+        log_root, log_step = math.log(root_share(family, work, a)), 0.0
+        if family.l1 > 0.0:
+            log_step = math.log(family.steps[work.groups[a]])
+        total += 2.0 * log_root
+        for i in range(work.offsets[a], work.offsets[a + 1]):
+            total -= 2.0 * log_root if is_kept(family.l1, work.units[i]) else log_step
     return total
 
 
@@ -163,6 +182,9 @@ def bent_trace(family, work):
         if last - first == 1:
             continue
         for column in range(first, last):  # |L^-1 (I - uu') e|^2 over the unit vectors e
+            if not is_kept(family.l1, work.units[column]):
+                total += 1.0
+                continue
             for i in range(k):
                 work.step[i] = 0.0
             for i in range(first, last):

@@ -1,11 +1,12 @@
 # mypy: allow-untyped-defs, allow-untyped-calls
 """The Group Lasso estimate at a moved data vector, warm-started, to rounding.
 
-Objective: half the squared residual + lam sum_g w_g |beta_g| (no 1/n). On the working set, from
-coefficients beta with c = X'(y - X beta):
+Objective: half the squared residual + lam sum_g w_g |beta_g| + lam l1 |beta|_1 (no 1/n). On the
+working set, from coefficients beta with c = X'(y - X beta):
 
-* Newton: step to beta + d, M d = c - lam w u (`families.group_newton`), then for each group the
-  proximal step from there, v = beta + d + (c - H d) / L, shrunk by t = lam w / L. This is Newton's
+* Newton: step to beta + d, M d = c - lam w u - lam l1 s over the coefficients other than zero
+  (`families.group_newton`), then for each group the proximal step from there, v = beta + d +
+  (c - H d) / L, its entries shrunk by lam l1 / L and the rest by t = lam w / L. This is Newton's
   method on the map v -> L (v - prox v) - X'(y - X prox v), whose solution is the estimate: groups
   become zero, or leave zero, where |v| passes t, and nothing grows without bound in between.
 * Descent: a Newton step that does not lower the objective is shortened, and if that does not help
@@ -14,7 +15,7 @@ coefficients beta with c = X'(y - X beta):
 When the working set is settled all correlations are checked and violating groups let in. The
 steps end when every optimality condition holds to `accuracy` relative to lam w_g (or to the
 rounding of its terms), which bounds the relative duality gap by about as much
-(`families.group_lasso.duality_gap` computes it).
+(`families.certificate` computes it).
 Slow twin: block coordinate descent to the same gap (tests/unit/families/test_group_lasso.py).
 """
 
@@ -26,8 +27,8 @@ import numpy as np
 
 from shtarkov._jit import kernel
 from shtarkov.families.active_work import assign, correlate, dot, subtract_rows
-from shtarkov.families.group_newton import apply_root, factor_bent, solve_bent
-from shtarkov.families.group_work import append_group, drop_zero_groups, length, set_group
+from shtarkov.families.group_newton import apply_root, factor_bent, is_kept, solve_bent
+from shtarkov.families.group_work import append_group, drop_zero_groups, excess, set_group
 from shtarkov.types import Status
 
 OK = int(Status.OK)
@@ -61,26 +62,33 @@ def update_pull(work):
 @kernel
 def worst_violation(family, work):
     """Return the largest violation in the working set, relative to lam w_g."""
-    worst = 0.0
+    worst, soft = 0.0, family.lam * family.l1
     for a in range(work.counts[1]):
         limit = family.lam * family.weights[work.groups[a]]
         first, last = work.offsets[a], work.offsets[a + 1]
         if work.norms[a] == 0.0:
-            worst = max(worst, length(work.pull, first, last) / limit - 1.0)
+            worst = max(worst, excess(work.pull, first, last, soft) / limit - 1.0)
             continue
         total = 0.0
         for i in range(first, last):
-            total += (work.pull[i] - limit * work.units[i]) ** 2
+            if is_kept(family.l1, work.units[i]):
+                wanted = limit * work.units[i] + math.copysign(soft, work.units[i])
+                total += (work.pull[i] - wanted) ** 2
+            else:
+                total += max(abs(work.pull[i]) - soft, 0.0) ** 2
         worst = max(worst, math.sqrt(total) / limit)
     return worst
 
 
 @kernel
 def penalty_of(family, work):
-    """Return lam sum_g w_g |beta_g|."""
+    """Return lam times the norm."""
     total = 0.0
     for a in range(work.counts[1]):
         total += family.lam * family.weights[work.groups[a]] * work.norms[a]
+    if family.l1 > 0.0:
+        for i in range(work.counts[0]):
+            total += family.lam * family.l1 * abs(work.coef[i])
     return total
 
 
@@ -114,7 +122,9 @@ def newton_direction(family, work):
     for a in range(work.counts[1]):
         limit = family.lam * family.weights[work.groups[a]]
         for i in range(work.offsets[a], work.offsets[a + 1]):
-            work.direction[i] = work.pull[i] - limit * work.units[i]
+            slope = limit * work.units[i]
+            slope += math.copysign(family.lam * family.l1, work.units[i])
+            work.direction[i] = work.pull[i] - slope
     apply_root(family, work, work.direction[:k])
     solve_bent(family, work, work.direction[:k])
     apply_root(family, work, work.direction[:k])
@@ -132,7 +142,8 @@ def proximal_step(family, share, work):
         for i in range(work.offsets[a], work.offsets[a + 1]):
             pull = work.pull[i] - share * work.bent_pull[i]
             work.step[i] = work.kept[i] + share * work.direction[i] + scale * pull
-        set_group(work, a, work.step, family.lam * family.weights[group] * scale)
+        limit = family.lam * family.weights[group]
+        set_group(work, a, work.step, limit * scale, family.lam * family.l1 * scale)
 
 
 @kernel
@@ -145,7 +156,8 @@ def sweep(family, work):
         for i in range(work.offsets[a], work.offsets[a + 1]):
             pull = work.rhs[i] - dot(work.gram_active[i, :k], work.coef[:k])
             work.step[i] = work.coef[i] + scale * pull
-        set_group(work, a, work.step, family.lam * family.weights[group] * scale)
+        limit = family.lam * family.weights[group]
+        set_group(work, a, work.step, limit * scale, family.lam * family.l1 * scale)
 
 
 @kernel
@@ -170,7 +182,7 @@ def lower(family, half_y_sq, violation, value, work):
         assign(pull, work.pull[:k])
         share *= 0.25
     for a in range(work.counts[1]):
-        set_group(work, a, work.kept, 0.0)
+        set_group(work, a, work.kept, 0.0, 0.0)
     for _ in range(SWEEPS):
         sweep(family, work)
     update_pull(work)
@@ -198,10 +210,10 @@ def find_violators(family, starts, threshold, work):
 
     Also returns the largest pull found there in units of lam w.
     """
-    count, largest = 0, 0.0
+    count, largest, soft = 0, 0.0, family.lam * family.l1
     for group in range(work.place.size):
         if work.place[group] < 0:
-            size = length(work.corr, starts[group], starts[group + 1])
+            size = excess(work.corr, starts[group], starts[group + 1], soft)
             share = size / (family.lam * family.weights[group])
             largest = max(largest, share)
             if share > threshold:
@@ -228,7 +240,8 @@ def admit(family, slack, y, work):
         scale = 1.0 / family.steps[group]
         for i in range(work.offsets[a], work.offsets[a + 1]):
             work.step[i] = scale * work.corr[work.columns[i]]
-        set_group(work, a, work.step, family.lam * family.weights[group] * scale)
+        limit = family.lam * family.weights[group]
+        set_group(work, a, work.step, limit * scale, family.lam * family.l1 * scale)
     return count, OK
 
 

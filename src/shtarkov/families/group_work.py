@@ -117,16 +117,27 @@ def length(v, first, last):
 
 
 @kernel
-def set_group(work, a, v, threshold):
-    """Set group a's coefficients to v shrunk towards zero by `threshold` in length.
+def excess(v, first, last, soft):
+    """Return the length of v[first:last] with each entry shrunk towards zero by `soft`."""
+    total = 0.0
+    for i in range(first, last):
+        over = max(abs(v[i]) - soft, 0.0)
+        total += over * over
+    return math.sqrt(total)
+
+
+@kernel
+def set_group(work, a, v, threshold, soft):
+    """Set group a's coefficients to v, entries shrunk by `soft`, the rest by `threshold` in length.
 
     A zero group has no direction: its units are zero.
     """
     first, last = work.offsets[a], work.offsets[a + 1]
-    size = length(v, first, last)
+    size = excess(v, first, last, soft)
     work.norms[a] = max(size - threshold, 0.0)
     for i in range(first, last):
-        work.units[i] = v[i] / size if work.norms[a] > 0.0 else 0.0
+        over = math.copysign(max(abs(v[i]) - soft, 0.0), v[i])
+        work.units[i] = over / size if work.norms[a] > 0.0 else 0.0
         work.coef[i] = work.norms[a] * work.units[i]
 
 

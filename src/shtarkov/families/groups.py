@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shtarkov.errors import InvalidProblem
-from shtarkov.families.build import check_columns
+from shtarkov.families.build import check_columns, check_non_negative
 from shtarkov.types import Floats, Ints
 
 
@@ -157,3 +157,11 @@ def check_group_weights(weights: ArrayLike | None, sizes: Ints) -> Floats:
         msg = f"weights must be {sizes.size} positive numbers, one per group; got {weights!r}"
         raise InvalidProblem(msg)
     return given
+
+
+def check_l1_ratio(value: float) -> float:
+    """Give the share of the absolute values in the penalty."""
+    ratio = check_non_negative(value, "l1_ratio")
+    if ratio >= 1.0:
+        raise InvalidProblem("l1_ratio must be below 1: with 1 the groups play no part; use Lasso")
+    return ratio

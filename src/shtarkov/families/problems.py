@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lam, check_non_negative
-from shtarkov.families.groups import Groups, check_group_weights, read_groups
+from shtarkov.families.groups import Groups, check_group_weights, check_l1_ratio, read_groups
 from shtarkov.families.reduce import Design, reduce_design
 from shtarkov.types import Floats
 
@@ -136,7 +136,9 @@ class GroupLasso:
     """The Group Lasso: half the squared residual plus ``lam * sum_g w_g |beta_g|``.
 
     |beta_g| is the Euclidean length of a group's coefficients: groups enter and leave as a whole.
-    With groups of one column and weights of one it is the Lasso.
+    With groups of one column and weights of one it is the Lasso. With `l1_ratio` it is the sparse
+    Group Lasso, ``lam * sum_g ((1 - l1_ratio) w_g |beta_g| + l1_ratio |beta_g|_1)``: single columns
+    of an active group may then be left out.
 
     Parameters
     ----------
@@ -146,6 +148,7 @@ class GroupLasso:
         `groups_by_prefix` makes labels from column names.
     weights : positive w_g, in the order of the lists or of the labels' first appearance; by
         default the square root of the group's size
+    l1_ratio : share of the absolute values in the penalty, at least 0 and below 1 (that is `Lasso`)
     fit_intercept, unpenalised, sample_weight : as for `Lasso`
 
     Attributes
@@ -153,11 +156,13 @@ class GroupLasso:
     design : the reduced design
     groups : the partition of its columns
     weights : w_g
+    l1_ratio : as given
     """
 
     design: Design
     groups: Groups
     weights: Floats
+    l1_ratio: float
 
     def __init__(
         self,
@@ -165,6 +170,7 @@ class GroupLasso:
         groups: Any,
         weights: ArrayLike | None = None,
         *,
+        l1_ratio: float = 0.0,
         fit_intercept: bool = False,
         unpenalised: Any = None,
         sample_weight: ArrayLike | None = None,
@@ -177,9 +183,18 @@ class GroupLasso:
         object.__setattr__(self, "design", design)
         object.__setattr__(self, "groups", partition)
         object.__setattr__(self, "weights", check_group_weights(weights, partition.sizes))
+        object.__setattr__(self, "l1_ratio", check_l1_ratio(l1_ratio))
 
     def __repr__(self) -> str:
-        return _describe("GroupLasso", self.design, f"n_groups={len(self.groups.names)}")
+        options = [f"n_groups={len(self.groups.names)}"]
+        if self.l1_ratio > 0.0:
+            options.append(f"l1_ratio={self.l1_ratio!r}")
+        return _describe("GroupLasso", self.design, *options)
+
+    @property
+    def group_weights(self) -> Floats:
+        """Weights of the groups' lengths in the norm, `l1_ratio` being that of absolute values."""
+        return (1.0 - self.l1_ratio) * self.weights
 
     @property
     def name(self) -> str:

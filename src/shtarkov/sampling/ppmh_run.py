@@ -130,6 +130,8 @@ def plan(request: Request) -> Plan:
     if not isinstance(request.family, LassoFamily | GroupLassoFamily):
         msg = "sampler='ppmh' serves Lasso, ElasticNet, GroupLasso, NuclearNorm; use sampler='hmc'"
         raise InvalidProblem(msg)
+    if isinstance(request.family, GroupLassoFamily) and request.family.l1 > 0.0:
+        raise InvalidProblem("sampler='ppmh' knows no l1_ratio; use sampler='hmc'")
     proposal = make_proposal(request.family, request.solver, options)
 
     def make_run(rng: np.random.Generator) -> PpmhRun:

@@ -5,7 +5,7 @@ import pytest
 
 from shtarkov.families import observables as obs
 from shtarkov.families import protocol
-from shtarkov.families.group_lasso import duality_gap
+from shtarkov.families.certificate import duality_gap
 from shtarkov.families.lasso import LassoFamily
 from shtarkov.types import Status
 from tests.group_designs import correlated_groups, descend, make_family
