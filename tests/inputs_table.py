@@ -46,3 +46,22 @@ def rows_of_page():
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     cells = [line.split("|")[1].strip() for line in lines if line.startswith("| ")]
     return [cell for cell in cells if cell != "input"]
+
+
+# Groups of four columns that are no partition, and the complaint.
+BAD_GROUPS = [
+    ([[0, 1], [1, 2, 3]], "column 1 is in groups 0 and 1; groups may not overlap"),
+    ([[0, 1], [3]], "1 columns are in no group, column 2 the first; give each a group"),
+    ([[0, 1], [2, 4]], "group 1 must hold column indices from 0 to 3"),
+    ([[0, 1], [], [2, 3]], "group 1 has no columns; leave it out"),
+    ([[0, 0], [1, 2, 3]], "group 0 lists a column twice"),
+    (["a", "a", "b"], "groups has 3 labels for 4 columns of X; give one for each"),
+    (["a", "a", None, "b"], "column 2 has no group label"),
+    ([], "groups is empty"),
+]
+
+
+def spoiled(array, place, value):
+    changed = array.copy()
+    changed[place] = value
+    return changed

@@ -16,7 +16,7 @@ from shtarkov import Lasso, LassoNML
 from shtarkov.complexity.closed_form import lasso_ln_c
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.label_problems import check_labels
-from tests.inputs_table import ROWS, rows_of_page
+from tests.inputs_table import BAD_GROUPS, ROWS, rows_of_page, spoiled
 
 pytestmark = pytest.mark.needs_jit
 
@@ -39,12 +39,6 @@ def choose(X, y, **options):
     intercept = options.pop("fit_intercept", False)
     problem = Lasso(X, fit_intercept=intercept)
     return shtarkov.select(problem, y, **{**QUICK, "criterion": "prediction", **options})
-
-
-def spoiled(array, place, value):
-    changed = array.copy()
-    changed[place] = value
-    return changed
 
 
 def assert_doubted(report, words):
@@ -276,19 +270,7 @@ def test_labels_of_one_class_are_read_and_of_three_refused():
 # ---- groups ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("groups", "complaint"),
-    [
-        ([[0, 1], [1, 2, 3]], "column 1 is in groups 0 and 1; groups may not overlap"),
-        ([[0, 1], [3]], "1 columns are in no group, column 2 the first; give each a group"),
-        ([[0, 1], [2, 4]], "group 1 must hold column indices from 0 to 3"),
-        ([[0, 1], [], [2, 3]], "group 1 has no columns; leave it out"),
-        ([[0, 0], [1, 2, 3]], "group 0 lists a column twice"),
-        (["a", "a", "b"], "groups has 3 labels for 4 columns of X; give one for each"),
-        (["a", "a", None, "b"], "column 2 has no group label"),
-        ([], "groups is empty"),
-    ],
-)
+@pytest.mark.parametrize(("groups", "complaint"), BAD_GROUPS)
 def test_groups_that_are_no_partition_are_refused(X, groups, complaint):
     with pytest.raises(InvalidProblem, match=complaint):
         shtarkov.GroupLasso(X, groups)
