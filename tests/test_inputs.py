@@ -1,8 +1,7 @@
 """The table of awkward inputs: for each one clear error, or an answer whose behaviour is stated.
 
-Every row of docs/guide/inputs.md is tried through the public functions. Sizes are tiny and the
-standard errors asked for large: what is tested is what happens, not how precisely. The same for
-every family: tests/test_inputs_of_families.py.
+Every row of docs/guide/inputs.md is tried through the public functions, at tiny sizes and with large
+errors: what happens is tested, not how precisely. Every family: tests/test_inputs_of_families.py.
 """
 
 import warnings
@@ -274,9 +273,6 @@ def test_labels_of_one_class_are_read_and_of_three_refused():
 def test_groups_that_are_no_partition_are_refused(X, groups, complaint):
     with pytest.raises(InvalidProblem, match=complaint):
         shtarkov.GroupLasso(X, groups)
-
-
-# ---- memory ----------------------------------------------------------------
 
 
 def test_memory_is_estimated_before_it_is_taken(X, y, monkeypatch):
