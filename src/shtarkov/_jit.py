@@ -10,16 +10,14 @@ functions are cached on disk across processes; jitclasses and functions passed a
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numba
 from numba.core import types as numba_types
 from numba.extending import overload
 
-logger = logging.getLogger(__name__)
+from shtarkov.kernel_cache import compile_cached
 
 # error_model="numpy": division by zero gives inf or nan, which the status checks look for.
 # No fastmath: those checks must be able to see nan and inf.
@@ -47,18 +45,7 @@ _STAMP = _sources_stamp()
 
 
 def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError as error:
-        # Numba found no folder it may write to: work all the same, compiling in every process.
-        logger.info("%s; set NUMBA_CACHE_DIR to a writable folder to compile once", error)
-        return numba.njit(**options)(function)
-    # Numba's cache looks only at the file the function is in, so that a caller would keep the old
-    # machine code of a callee edited in another file. Its stamp is made to cover all of them.
-    cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if cache_file is not None:
-        cache_file._source_stamp = (cache_file._source_stamp, _STAMP)
-    return compiled
+    return compile_cached(function, options, _STAMP)
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -30,6 +30,10 @@ class ChainStuck(ShtarkovError, RuntimeError):
     """A chain did not move: its averages mean nothing."""
 
 
+class NotStored(ShtarkovError, OSError):
+    """A file could not be written; what stood there before is untouched."""
+
+
 class RegionRequired(InvalidProblem):
     """The integral is infinite without a region of integration or a luckiness weight."""
 

@@ -1,18 +1,12 @@
 """The compiled-function decorators: dispatch on the family's type, and the cache on disk."""
 
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from shtarkov._jit import generic, inlined_kernel, kernel, reduction_kernel
-
-PACKAGE = Path(__file__).resolve().parents[2] / "src" / "shtarkov"
+from tests.toy_kernels import INNER, make_toy_package, measure
 
 
 class Scaled(NamedTuple):
@@ -117,95 +111,13 @@ def test_reduction_kernel_sees_nan_and_infinity():
 
 # ---- the cache on disk, measured in processes of their own --------------------------------
 
-INNER = """
-from shtarkov._jit import kernel
-
-@kernel
-def increment():
-    return {increment}
-"""
-
-OUTER = """
-from typing import NamedTuple
-import numpy as np
-from shtarkov._jit import generic, kernel
-from shtarkov.linalg.inner import increment
-
-class Family(NamedTuple):
-    X: np.ndarray
-    lam: float
-
-@generic
-def solve(family, y):
-    '''Return a number.'''
-
-@solve.register(Family)
-def _solve(family, y):
-    return family.lam * y[0] + family.X[0, 0]
-
-@kernel
-def run_chain(family, y, n_steps, rng):
-    total = 0.0
-    for _ in range(n_steps):
-        total += solve(family, y) + increment() + 0.0 * rng.standard_normal()
-    return total
-
-if __name__ == "__main__":
-    raise SystemExit("import me: numba keeps nothing of what is defined in __main__")
-"""
-
-MEASURE = """
-import numpy as np
-from shtarkov.sampling.outer import Family, run_chain
-value = run_chain(Family(np.ones((2, 2)), 3.0), np.ones(2), 10, np.random.default_rng(0))
-stats = run_chain.stats
-print(value, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
-"""
-
-
-def _toy_package(folder: Path) -> Path:
-    """Give a package with our decorators, a callee in one room and its caller in another."""
-    package = folder / "shtarkov"
-    for room in ("linalg", "sampling"):
-        (package / room).mkdir(parents=True)
-        (package / room / "__init__.py").touch()
-    (package / "__init__.py").touch()
-    for name in ("_jit.py", "types.py"):
-        shutil.copy(PACKAGE / name, package / name)
-    (package / "linalg" / "inner.py").write_text(INNER.format(increment=1.0))
-    (package / "sampling" / "outer.py").write_text(OUTER)
-    return package
-
-
-def _measure(folder: Path) -> tuple[float, int, int]:
-    environment = os.environ | {
-        "PYTHONPATH": str(folder),
-        "NUMBA_CACHE_DIR": str(folder / "cache"),
-    }
-    run = subprocess.run(
-        [sys.executable, "-c", MEASURE], env=environment, capture_output=True, text=True, check=True
-    )
-    value, hits, misses = run.stdout.split()
-    return float(value), int(hits), int(misses)
-
 
 @pytest.mark.needs_jit
 def test_second_process_loads_a_family_kernel_from_disk_until_a_callee_is_edited(tmp_path):
-    package = _toy_package(tmp_path)
-    assert _measure(tmp_path) == (50.0, 0, 1)
-    assert _measure(tmp_path) == (50.0, 1, 0)
+    package = make_toy_package(tmp_path)
+    assert measure(tmp_path)[:3] == (50.0, 0, 1)
+    assert measure(tmp_path)[:3] == (50.0, 1, 0)
     # The caller's file is untouched: numba alone would go on returning 50.
     (package / "linalg" / "inner.py").write_text(INNER.format(increment=2.0))
-    assert _measure(tmp_path) == (60.0, 0, 1)
-    assert _measure(tmp_path) == (60.0, 1, 0)
-
-
-@pytest.mark.needs_jit
-def test_kernels_compile_where_no_folder_is_writable(monkeypatch):
-    def refuse(*args, **options):
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return lambda function: function
-
-    monkeypatch.setattr("shtarkov._jit.numba.njit", refuse)
-    assert kernel(max)(1, 2) == 2
+    assert measure(tmp_path)[:3] == (60.0, 0, 1)
+    assert measure(tmp_path)[:3] == (60.0, 1, 0)

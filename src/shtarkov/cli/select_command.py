@@ -14,6 +14,7 @@ from shtarkov.cli.family_options import FamilyOptions, make_problem, of_labels
 from shtarkov.cli.live import LiveStatus
 from shtarkov.cli.show import show_selection
 from shtarkov.cli.table_file import Table, read_table
+from shtarkov.complexity.ladder import INTERRUPTED
 from shtarkov.errors import InvalidProblem, SamplingWarning
 from shtarkov.estimators.scaling import column_scales, scale_columns, unscale_report
 from shtarkov.seeds import resolve_seed
@@ -127,8 +128,8 @@ def _staged(problem: Any, y: Any, std_error: float, options: dict[str, Any]) -> 
     if not is_watched():
         return select(problem, y, std_error=std_error, **options)
     rough = select(problem, y, std_error=FIRST_LOOK * std_error, **options)
-    if rough.std_error <= std_error and rough.ok:
-        # Exact, or better than was asked for.
+    exact_enough = rough.std_error <= std_error and rough.ok
+    if exact_enough or INTERRUPTED in rough.reasons:
         return rough
     try:
         return select(problem, y, std_error=std_error, **options)

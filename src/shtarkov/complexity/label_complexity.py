@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from shtarkov.blas import one_blas_thread
 from shtarkov.complexity.label_base import ln_c_without_columns
 from shtarkov.complexity.label_enumeration import LARGEST_N, enumerate_labels
 from shtarkov.complexity.label_ladder import LabelLadder, Law, towards
@@ -18,6 +18,7 @@ from shtarkov.errors import InvalidProblem
 from shtarkov.families.label_problems import LabelProblem, refuse_sigma, stated_eta
 from shtarkov.families.sparse_svm import label_family, largest_lam_max
 from shtarkov.progress import resolve_progress, tracked
+from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
 
 
@@ -82,7 +83,11 @@ def _bridged(
     """Climb from eta = 0, where ln C is N ln 2."""
     chosen = resolve_seed(seed)
     law = Law(eta, eta * (lam if where.tau is None else where.tau))
-    with threadpool_limits(1), tracked(resolve_progress(progress), 1, "ln C of labels") as bar:
+    with (
+        InterruptWatch(),
+        one_blas_thread(),
+        tracked(resolve_progress(progress), 1, "ln C of labels") as bar,
+    ):
         ladder = LabelLadder(
             label_family(problem, lam), seed=chosen, n_chains=n_chains, n_jobs=n_jobs, bar=bar
         )

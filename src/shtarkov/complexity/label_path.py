@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
+from shtarkov.blas import one_blas_thread
 from shtarkov.complexity.label_base import base_labels, ln_c_without_columns
 from shtarkov.complexity.label_bridge import bridge_rungs, disagreement, symmetry_warnings
 from shtarkov.complexity.label_rung import (
@@ -41,6 +41,7 @@ from shtarkov.families.build import check_lams
 from shtarkov.families.label_problems import LabelProblem, refuse_sigma, stated_eta
 from shtarkov.families.sparse_svm import label_family, label_lam_max, largest_lam_max
 from shtarkov.progress import Progress, resolve_progress, tracked
+from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed, rng_for
 from shtarkov.types import Floats
 
@@ -78,7 +79,11 @@ def label_path(
     grid = check_lams(lams)
     weight = stated_eta(problem, eta)
     run = _PathRun(problem, grid.lams, weight, std_error, resolve_seed(seed), n_chains, max_draws)
-    with threadpool_limits(1), tracked(resolve_progress(progress), 1, "ln C of labels") as bar:
+    with (
+        InterruptWatch(),
+        one_blas_thread(),
+        tracked(resolve_progress(progress), 1, "ln C of labels") as bar,
+    ):
         path = run.estimate(n_jobs, bar)
     where = grid.position
     return replace(

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
+from shtarkov.blas import one_blas_thread
 from shtarkov.complexity.cells import lasso_cells
 from shtarkov.complexity.enumeration import cell_mass
 from shtarkov.complexity.rectangle import MAX_RANK
@@ -77,7 +77,7 @@ def level_set_mass(
     chosen, turned = _cell(active, signs, columns.shape[1])
     scaled, number = check_lam(lam) / check_sigma(sigma), resolve_seed(seed)
     rng = rng_for(number, 0, 0)
-    with threadpool_limits(1):
+    with one_blas_thread():
         cells = lasso_cells(columns, scaled, tuple(chosen), turned[None, :])
         if cells is None:
             raise InvalidProblem("the active columns are dependent; drop one of them")

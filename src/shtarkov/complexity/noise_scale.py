@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
+from shtarkov.blas import one_blas_thread
 from shtarkov.complexity import ladder
 from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.quadrature import chebyshev_nodes, interpolation_weights
@@ -148,7 +148,7 @@ def scale_complexity_path(
     check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     grid = check_lams(kappas)
     run = _ScaleRun(problem, grid.lams, std_error, resolve_seed(seed), n_chains, max_draws)
-    with threadpool_limits(1), tracked(resolve_progress(progress), 1, "ln I") as bar:
+    with one_blas_thread(), tracked(resolve_progress(progress), 1, "ln I") as bar:
         return run.estimate(n_jobs, bar, grid.position)
 
 

@@ -115,12 +115,20 @@ def _coefficients(target: Floats, controls: Floats) -> Floats:
 
     Single draws would weigh a fast and a slow part alike; over blocks longer than the memory the
     regression sees what the mean's error is made of (measured: up to half the error at small tau).
+
+    A control that owes its mean of zero to an event no draw has met yet has a small spread and a
+    shifted mean: an unbounded coefficient would turn that shift into a bias with no error. So each
+    control is given the sum of squares that one such event, one column's excursion, would add.
     """
     length = _block_length(target)
     blocks = _block_means(controls, length).reshape(controls.shape[0], -1)
     wanted = _block_means(target, length).ravel()
     centred = blocks - blocks.mean(axis=1, keepdims=True)
-    return np.asarray(np.linalg.lstsq(centred.T, wanted - wanted.mean(), rcond=1e-10)[0])
+    share = UNSEEN_DRAWS / length
+    unseen = np.sqrt(share * min(1.0, share)) * np.eye(controls.shape[0])
+    rows = np.concatenate([centred, unseen], axis=1).T
+    sought = np.concatenate([wanted - wanted.mean(), np.zeros(controls.shape[0])])
+    return np.asarray(np.linalg.lstsq(rows, sought, rcond=None)[0])
 
 
 def _block_length(series: Floats) -> int:

@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 import shtarkov
+from shtarkov.blas import one_blas_thread
 from shtarkov.experiments import operators
 from shtarkov.experiments.cell_result import CellResult, Settings
 from shtarkov.experiments.designs import (
@@ -147,7 +146,7 @@ WORK: dict[str, Callable[[Settings], CellResult]] = {
 def do(cell: Cell) -> CellResult:
     """Do the work of a cell on one thread."""
     began = time.perf_counter()
-    with threadpool_limits(1):
+    with one_blas_thread():
         result = WORK[cell.kind](dict(cell.settings))
     took = {"cell_ms": 1e3 * (time.perf_counter() - began), "machine": machine()}
     return result._replace(row={**result.row, **took})

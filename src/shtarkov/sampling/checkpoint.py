@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import shtarkov
-from shtarkov.errors import InvalidProblem
+from shtarkov.errors import InvalidProblem, NotStored
 from shtarkov.sampling.runs import Chunk, Snapshot
 from shtarkov.seeds import resolve_seed
 
@@ -28,11 +30,30 @@ _FIELDS = ("trace", "accepted", "failures", "seconds")
 def _write(path: Path, write: Any) -> None:
     """Write through a temporary name in the same folder."""
     partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with partial.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        msg = (
+            f"{path} could not be written ({error.strerror}); finished chunks are kept: make room "
+            "and repeat the call"
+        )
+        raise NotStored(msg) from error
+
+
+def _read_header(header: Path) -> dict[str, Any]:
+    """Read what a folder's run was asked for."""
+    try:
+        stored = json.loads(header.read_text(encoding="utf-8"))
+        int(stored["seed"])
+    except (ValueError, KeyError, TypeError):
+        msg = f"{header} is damaged, so nothing tells whose chunks these are; name another folder"
+        raise InvalidProblem(msg) from None
+    return dict(stored)
 
 
 def resolve_stored_seed(seed: Any, folder: str | Path | None) -> int:
@@ -46,7 +67,7 @@ def stored_seed(folder: str | Path) -> int | None:
     header = Path(folder) / "run.json"
     if not header.exists():
         return None
-    return int(json.loads(header.read_text(encoding="utf-8"))["seed"])
+    return int(_read_header(header)["seed"])
 
 
 class Checkpoint:
@@ -61,11 +82,15 @@ class Checkpoint:
     def __init__(self, folder: str | Path, request: Mapping[str, Any]) -> None:
         self.folder = Path(folder)
         self.request = {"format": FORMAT, "version": shtarkov.__version__, **request}
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            msg = f"checkpoint folder {self.folder} cannot be made ({error.strerror})"
+            raise NotStored(msg) from error
         self.n_chunks = 0
         header = self.folder / "run.json"
         if header.exists():
-            self._compare(json.loads(header.read_text(encoding="utf-8")))
+            self._compare(_read_header(header))
             while self._path(self.n_chunks).exists():
                 self.n_chunks += 1
             return
@@ -108,20 +133,29 @@ class Checkpoint:
 
     def read(self, index: int) -> tuple[list[Chunk], list[Snapshot]]:
         """Read back what `append` stored."""
-        with np.load(self._path(index), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        streams = json.loads(str(arrays.pop("streams")))
-        chunks, snapshots = [], []
-        for chain, stream in enumerate(streams):
-            own = {
-                name.split("/", 1)[1]: array
-                for name, array in arrays.items()
-                if name.startswith(f"{chain}/")
-            }
-            fields = {name: own[name] for name in _FIELDS}
-            chunks.append(Chunk(**fields, extras=_under(own, "extra")))
-            snapshots.append({**_under(own, "state"), "rng": stream})
-        return chunks, snapshots
+        path = self._path(index)
+        try:
+            return _read_chunks(path)
+        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error):
+            msg = f"{path} is damaged; delete it, and repeat the call to draw it again"
+            raise InvalidProblem(msg) from None
+
+
+def _read_chunks(path: Path) -> tuple[list[Chunk], list[Snapshot]]:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    streams = json.loads(str(arrays.pop("streams")))
+    chunks, snapshots = [], []
+    for chain, stream in enumerate(streams):
+        own = {
+            name.split("/", 1)[1]: array
+            for name, array in arrays.items()
+            if name.startswith(f"{chain}/")
+        }
+        fields = {name: own[name] for name in _FIELDS}
+        chunks.append(Chunk(**fields, extras=_under(own, "extra")))
+        snapshots.append({**_under(own, "state"), "rng": stream})
+    return chunks, snapshots
 
 
 def _under(arrays: Mapping[str, Any], prefix: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import shtarkov
-from shtarkov.errors import InvalidProblem, ShtarkovError
+from shtarkov.errors import InvalidProblem, NotStored, ShtarkovError
 from shtarkov.sampling.chains import QUANTITIES, STATISTICS, Chains
 
 FORMAT = 2
@@ -111,9 +111,14 @@ def _arrays(group: Any) -> dict[str, Any]:
 def save(chains: Chains, path: Path) -> None:
     """Write netCDF under another name, then rename."""
     partial = path.with_name(path.name + ".partial")
+    tree = to_datatree(chains)
     try:
-        to_datatree(chains).to_netcdf(partial, engine="h5netcdf")
+        tree.to_netcdf(partial, engine="h5netcdf")
         partial.replace(path)
+    except OSError as error:
+        reason = error.strerror or "the disk may be full"
+        msg = f"{path} could not be written ({reason}); nothing of it is left"
+        raise NotStored(msg) from error
     finally:
         partial.unlink(missing_ok=True)
 
@@ -121,5 +126,9 @@ def save(chains: Chains, path: Path) -> None:
 def load(path: Path) -> Chains:
     """Read netCDF into memory."""
     xr = xarray_module()
-    with xr.open_datatree(path, engine="h5netcdf") as tree:
-        return from_datatree(tree.load())
+    try:
+        with xr.open_datatree(path, engine="h5netcdf") as tree:
+            return from_datatree(tree.load())
+    except (OSError, KeyError) as error:
+        msg = f"{path} holds no draws, or is damaged; sample again"
+        raise InvalidProblem(msg) from error

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from shtarkov.blas import one_blas_thread
 from shtarkov.errors import InvalidProblem, raise_for_status
-from shtarkov.families.build import check_lam, check_non_negative
+from shtarkov.families.build import check_lam, check_memory, check_non_negative
 from shtarkov.families.label_family import LabelFamily
 from shtarkov.families.label_problems import LabelProblem, refuse_sigma, stated_eta
 from shtarkov.families.sparse_svm import label_family
@@ -25,6 +25,7 @@ from shtarkov.sampling.label_flips import SCANS, place_labels
 from shtarkov.sampling.label_loop import COUNTS, LABEL_OBSERVABLES
 from shtarkov.sampling.runs import Chunk, Snapshot, digest
 from shtarkov.seeds import rng_for
+from shtarkov.settings import SamplerSettings
 from shtarkov.types import Status
 
 CHUNK_DRAWS = 250
@@ -138,6 +139,10 @@ def sample_labels(
     """Draw labels; the arguments are those of `sample`."""
     refuse_sigma(sigma)
     _refuse_others(sampler, solver, truth, record, options)
+    warmup = N_WARMUP if n_warmup is None else n_warmup
+    SamplerSettings(n_draws=n_draws, n_warmup=warmup, n_chains=n_chains, n_jobs=n_jobs)
+    data = bool(record)
+    _check_room(n_draws * n_chains, problem.design.n_samples if data else 0)
     chosen = FlipOptions(**options)
     family, eta = label_family(problem, check_lam(lam)), stated_eta(problem)
     number = resolve_stored_seed(seed, checkpoint)
@@ -148,15 +153,14 @@ def sample_labels(
         "eta": eta,
         "tau": float(lam) if tau is None else check_non_negative(tau, "tau"),
         "seed": number,
-        "n_warmup": N_WARMUP if n_warmup is None else n_warmup,
+        "n_warmup": warmup,
     }
-    data = bool(record)
     kept = None
     if checkpoint is not None:
         request = {**about, "n_chains": n_chains, "data": data, "options": repr(chosen)}
         kept = Checkpoint(checkpoint, {**request, "design": digest(*family)})
     total, meter = n_draws * n_chains, resolve_progress(progress)
-    with threadpool_limits(1), tracked(meter, total, sampler) as bar:
+    with one_blas_thread(), tracked(meter, total, sampler) as bar:
         runs = [_make_run(family, about, chosen, data, chain) for chain in range(n_chains)]
         drawn, cut = collect(
             runs,
@@ -168,6 +172,13 @@ def sample_labels(
             checkpoint=kept,
         )
     return _assemble(drawn, about, cut)
+
+
+def _check_room(n_draws: int, n_labels: int) -> None:
+    """Refuse more draws than memory holds, before the first; a recorded label is one byte."""
+    per_draw = 8 * len(LABEL_OBSERVABLES) + n_labels
+    advice = "ask for fewer draws, or record less"
+    check_memory(per_draw * n_draws, f"keeping {n_draws} draws", advice)
 
 
 def _make_run(

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
+from shtarkov.blas import one_blas_thread
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lam, check_memory, check_sigma
 from shtarkov.families.compiled import family_of
@@ -32,6 +32,7 @@ from shtarkov.sampling.label_run import sample_labels
 from shtarkov.sampling.mean_square import MeanSquare, check_truth
 from shtarkov.sampling.runs import Chunk, Plan, Request, Run, digest
 from shtarkov.seeds import rng_for
+from shtarkov.settings import SamplerSettings
 from shtarkov.types import Status
 
 RECORDABLE = ("active", "data")
@@ -130,14 +131,14 @@ def draw_chains(
     scale = check_sigma(sigma)
     weight = _luckiness_weight(lam, tau)
     number = resolve_stored_seed(seed, checkpoint)
-    _check_counts({"n_draws": n_draws, "n_chains": n_chains}, 1)
-    with threadpool_limits(1):
+    SamplerSettings(n_draws=n_draws, n_chains=n_chains, n_jobs=n_jobs)
+    with one_blas_thread():
         family = family_of(problem, check_lam(lam), scale)
         request = _request(family, weight, solver, record, truth, scale, options)
         _check_room(request, n_chains * n_draws)
         plan = _plan(sampler, request)
         warmup = plan.n_warmup if n_warmup is None else n_warmup
-        _check_counts({"n_warmup": warmup}, 0)
+        SamplerSettings(n_warmup=warmup)
         about = {
             "problem": problem.name,
             "sampler": sampler,
@@ -180,13 +181,6 @@ def _luckiness_weight(lam: float, tau: float | None) -> float:
         msg = f"tau must be positive and finite; got {tau!r}"
         raise InvalidProblem(msg)
     return float(tau)
-
-
-def _check_counts(counts: dict[str, Any], least: int) -> None:
-    for name, value in counts.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            msg = f"{name} must be an integer of at least {least}; got {value!r}"
-            raise InvalidProblem(msg)
 
 
 def _request(

@@ -9,7 +9,7 @@ import numpy as np
 from shtarkov.selection.codes import free_coefficients
 from shtarkov.selection.data_part import DataPart
 from shtarkov.selection.free import FreeChoice
-from shtarkov.selection.matched import MatchedCurve
+from shtarkov.selection.matched_curve import MatchedCurve
 from shtarkov.selection.report import Code
 from shtarkov.selection.subset import subset_code
 from shtarkov.types import Floats

@@ -23,7 +23,8 @@ from shtarkov.families.homotopy_lam import PenaltyPath
 from shtarkov.families.solved_path import SolvedPath
 from shtarkov.progress import Progress
 from shtarkov.selection.data_part import DataPart
-from shtarkov.selection.matched import MatchedCurve, statement_nats
+from shtarkov.selection.matched import statement_nats
+from shtarkov.selection.matched_curve import MatchedCurve
 from shtarkov.types import Floats
 
 # Ratios tau / kappa tried: below a fiftieth the weight is flat over any signal worth coding.

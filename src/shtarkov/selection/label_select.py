@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
+from shtarkov.blas import one_blas_thread
 from shtarkov.compile_notice import compile_notice
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lams, check_non_negative
 from shtarkov.families.label_problems import LabelProblem, refuse_sigma
 from shtarkov.progress import Progress, resolve_progress, tracked
+from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
 from shtarkov.selection.label_data import LabelData, make_label_data
 from shtarkov.selection.label_node import LabelNode
@@ -76,7 +77,12 @@ def select_labels(
     options = {"seed": chosen, "n_chains": n_chains, "n_jobs": n_jobs}
     given = None if lams is None else check_lams(lams).lams[::-1]
     bar = resolve_progress(progress)
-    with threadpool_limits(1), compile_notice(), tracked(bar, 1, "codelengths of labels"):
+    with (
+        InterruptWatch(),
+        one_blas_thread(),
+        compile_notice(),
+        tracked(bar, 1, "codelengths of labels"),
+    ):
         race = _Race(data, LABEL_CRITERIA[criterion], max_draws, {**options, "bar": bar})
         race.run(given, min(n_grid, MOST_PENALTIES), std_error)
     return assemble_labels(
@@ -87,6 +93,7 @@ def select_labels(
         std_error=std_error,
         seed=chosen,
         seconds=time.perf_counter() - began,
+        is_stopped=race.is_stopped,
     )
 
 
@@ -99,12 +106,20 @@ class _Race:
         self.data, self.wanted = data, wanted
         self.max_draws, self.options = max_draws, options
         self.nodes: list[LabelNode] = []
-        self.n_made = 0
+        self.n_made, self.is_stopped = 0, False
 
     def run(self, given: Floats | None, n_grid: int, std_error: float) -> None:
         """Sample coarsely along the grid, then finely where the decision is."""
         if self.data.lam_max <= 0.0:
             return
+        try:
+            self._sample(given, n_grid, std_error)
+        except KeyboardInterrupt:
+            if self._best() is None:
+                raise
+            self.is_stopped = True
+
+    def _sample(self, given: Floats | None, n_grid: int, std_error: float) -> None:
         for lam in self._default_grid(n_grid) if given is None else given:
             self._add(float(lam), COARSE * std_error)
             if given is None and self._passed():

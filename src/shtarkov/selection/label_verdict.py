@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shtarkov.complexity.ladder import INTERRUPTED
 from shtarkov.selection.label_data import LabelData
 from shtarkov.selection.label_laws import LARGEST_ETA
 from shtarkov.selection.label_node import LabelCode, LabelNode
@@ -24,6 +25,7 @@ def assemble_labels(
     std_error: float,
     seed: int,
     seconds: float,
+    is_stopped: bool = False,
 ) -> SelectionReport:
     """Let the shortest code win and describe the race."""
     held = _winners(nodes, conservative)
@@ -33,6 +35,7 @@ def assemble_labels(
     best, node = codes[winner], held.get(winner)
     coef, intercept = _coefficients(data, winner, node)
     reasons = tuple(_reasons(nodes, node, winner, best, std_error))
+    reasons = (*reasons, INTERRUPTED) if is_stopped else reasons
     matched = [item for item in nodes if "matched" in item.codes]
     evidence: dict[str, Any] = {"ess": None, "rank_rhat": None} if node is None else node.evidence()
     evidence["n_draws"] = sum(item.ladder.n_draws for item in nodes)

@@ -9,20 +9,18 @@ not, the ladder is lowered and, at the end of the grid, the grid extended.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from shtarkov.complexity import ladder
 from shtarkov.complexity.exact_path import exact_path
-from shtarkov.complexity.noise_scale import ScalePath, scale_complexity_path
+from shtarkov.complexity.noise_scale import scale_complexity_path
 from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.path import penalty_path
-from shtarkov.complexity.path_result import ComplexityPath
 from shtarkov.progress import Progress
 from shtarkov.selection.data_part import DataPart, DataTable
 from shtarkov.selection.lam_grid import extend_grid
+from shtarkov.selection.matched_curve import MatchedCurve, is_stopped, stopped
 from shtarkov.types import Floats
 
 # The curve has passed its minimum once it is this far above it, in nats and in standard errors.
@@ -48,50 +46,6 @@ LEAST_POWER = 0.5
 MAX_EXTENSIONS = 3
 # The guess of ln C starts where it is this small.
 FAR = 1e-8
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MatchedCurve:
-    """The matched code at each kappa of the ladder.
-
-    Attributes
-    ----------
-    data : the data's part
-    path : ln C at the same kappas
-    scale : ln I at the same kappas; None when sigma is known
-    codelengths, std_errors : the sum and its Monte Carlo error
-    at_edge : the least codelength is at the smallest kappa of the grid
-    """
-
-    data: DataTable
-    path: ComplexityPath
-    scale: ScalePath | None
-    codelengths: Floats
-    std_errors: Floats
-    at_edge: bool
-
-    @property
-    def best(self) -> int:
-        """Place of the least codelength."""
-        return int(np.argmin(self.codelengths))
-
-    def difference_errors(self, reference: int) -> Floats:
-        """Give the standard error of each codelength less that at `reference`."""
-        return _difference_errors(self.path.covariance, self.scale, reference)
-
-    def ln_i(self, kappa: float) -> float:
-        """Give ln I near a kappa (zero when sigma is known)."""
-        if self.scale is None:
-            return 0.0
-        order = np.argsort(self.scale.kappas)
-        logs = np.log(self.scale.kappas[order])
-        return float(np.interp(math.log(kappa), logs, self.scale.ln_i[order]))
-
-
-def _difference_errors(covariance: Floats, scale: ScalePath | None, reference: int) -> Floats:
-    total = covariance if scale is None else covariance + scale.covariance
-    spread = np.diag(total) + total[reference, reference] - 2.0 * total[:, reference]
-    return np.asarray(np.sqrt(np.maximum(spread, 0.0)))
 
 
 def statement_nats(n_samples: int) -> float:
@@ -153,7 +107,12 @@ def matched_curve(
     few = {**options, "n_chains": SCOUT_CHAINS}
     error = SCOUT_ERRORS * std_error
     grid, scout = _descend(data, grid, cut, error, seed, bar, is_scout=True, **few)
-    return _descend(data, grid, scout.codelengths.size, std_error, seed, bar, **options)[1]
+    if is_stopped(scout):
+        return scout
+    try:
+        return _descend(data, grid, scout.codelengths.size, std_error, seed, bar, **options)[1]
+    except KeyboardInterrupt:  # before the finer ladder told anything
+        return stopped(scout)
 
 
 def refined_curve(
@@ -174,26 +133,42 @@ def _descend(
     is_scout: bool = False,
     **options: Any,
 ) -> tuple[_Grid, MatchedCurve]:
-    """Sample the first `cut` penalties, and more of them until the curve has passed its minimum."""
-    for _ in range(MAX_LOWERINGS):
-        table = _head(grid.table, cut)
-        curve = _curve(data, table, std_error, seed, cut == grid.size, is_scout, **options)
-        best = curve.best
-        left = curve.codelengths[-1] - curve.codelengths[best]
-        passed = max(CLEARLY_PASSED, PASSED_ERRORS * float(curve.difference_errors(best)[-1]))
-        kappa, least = curve.data.kappas[best], curve.codelengths[best]
-        bar.advance(0, kappa=float(kappa), nats=float(least), error=float(curve.std_errors[best]))
-        if left >= passed or ladder.INTERRUPTED in curve.path.warnings:
-            break
-        if _gain_below(curve, data.n_dim) < FLAT:
-            break
-        if cut == grid.size:
-            more = extend_grid(grid.table.kappas) if curve.at_edge else np.empty(0)
-            if grid.extensions == MAX_EXTENSIONS or more.size == 0:
+    """Sample the first `cut` penalties, and more of them until the curve has passed its minimum.
+
+    Ctrl-C leaves the last curve that was known, if there is one.
+    """
+    curve: MatchedCurve | None = None
+    try:
+        for _ in range(MAX_LOWERINGS):
+            table = _head(grid.table, cut)
+            curve = _curve(data, table, std_error, seed, cut == grid.size, is_scout, **options)
+            _tell(curve, bar)
+            best = curve.best
+            left = curve.codelengths[-1] - curve.codelengths[best]
+            errors = curve.difference_errors(best)
+            passed = max(CLEARLY_PASSED, PASSED_ERRORS * float(errors[-1]))
+            if left >= passed or is_stopped(curve) or _gain_below(curve, data.n_dim) < FLAT:
                 break
-            grid = _grid(data, np.concatenate([grid.table.kappas, more]), grid.extensions + 1)
-        cut = _next_cut(grid, curve, passed)
+            if cut == grid.size:
+                more = extend_grid(grid.table.kappas) if curve.at_edge else np.empty(0)
+                if grid.extensions == MAX_EXTENSIONS or more.size == 0:
+                    break
+                kappas = np.concatenate([grid.table.kappas, more])
+                grid = _grid(data, kappas, grid.extensions + 1)
+            cut = _next_cut(grid, curve, passed)
+    except KeyboardInterrupt:
+        if curve is None:
+            raise
+        curve = stopped(curve)
+    assert curve is not None
     return grid, curve
+
+
+def _tell(curve: MatchedCurve, bar: Progress) -> None:
+    """Report the best code so far."""
+    place = curve.best
+    kappa, nats = float(curve.data.kappas[place]), float(curve.codelengths[place])
+    bar.advance(0, kappa=kappa, nats=nats, error=float(curve.std_errors[place]))
 
 
 def _next_cut(grid: _Grid, curve: MatchedCurve, passed: float) -> int:

@@ -17,7 +17,8 @@ from shtarkov.progress import Progress
 from shtarkov.selection.candidates import Candidate, empty, free, matched, subset
 from shtarkov.selection.data_part import DataPart
 from shtarkov.selection.free import FreeChoice, free_code
-from shtarkov.selection.matched import MatchedCurve, matched_curve, refined_curve
+from shtarkov.selection.matched import matched_curve, refined_curve
+from shtarkov.selection.matched_curve import MatchedCurve, is_stopped, stopped
 
 # Competitors this close, in standard errors of their difference, are sampled again more finely.
 SETTLED = 2.0
@@ -62,6 +63,15 @@ class Race:
             return
         if "subset" in self.wanted:
             self.candidates["subset"] = subset(self.data, self.candidates["empty"].code.nats)
+        try:
+            self._sample(std_error, conservative)
+        except KeyboardInterrupt:
+            if self.curve is None or (self.needs_free and set(self.candidates) == {"empty"}):
+                raise
+            self.curve = stopped(self.curve)
+
+    def _sample(self, std_error: float, conservative: float) -> None:
+        """Sample the codes that have an integral, again where the winner is open."""
         self._sample_matched(std_error, conservative)
         if not self._interrupted():
             self._sample_free(std_error)
@@ -130,9 +140,8 @@ class Race:
 
     def _interrupted(self) -> bool:
         """Say whether Ctrl-C has ended the sampling: what is known by then is the answer."""
-        met = () if self.curve is None else self.curve.path.warnings
-        met = met if self.choice is None else (*met, *self.choice.warnings)
-        return INTERRUPTED in met
+        met = () if self.choice is None else self.choice.warnings
+        return INTERRUPTED in met or (self.curve is not None and is_stopped(self.curve))
 
     def _open(self) -> set[str]:
         """Name the codes between which more draws could change the winner; empty if settled."""

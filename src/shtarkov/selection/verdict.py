@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 
+from shtarkov.complexity.ladder import INTERRUPTED
 from shtarkov.selection.candidates import Candidate
 from shtarkov.selection.codes import codes_of
 from shtarkov.selection.data_part import DataPart
 from shtarkov.selection.fit_doubts import doubts_about_fit
 from shtarkov.selection.free import FreeChoice
-from shtarkov.selection.matched import MatchedCurve
+from shtarkov.selection.matched_curve import MatchedCurve
 from shtarkov.selection.report import Code, CodelengthCurve, SelectionReport
 from shtarkov.types import Floats
 
@@ -128,6 +129,9 @@ def _reasons(
             reasons.append("the free code's minimum is at the side of the region searched")
         if curve is not None and choice.kappa <= AT_THE_END * curve.data.kappas[-1]:
             reasons.append("the free code's minimum is at the smallest penalty: extend the grid")
+    met = (*(curve.path.warnings if curve else ()), *(choice.warnings if choice else ()))
+    if INTERRUPTED in met and INTERRUPTED not in reasons:
+        reasons.append(INTERRUPTED)  # whoever wins: the others were not heard to the end
     code = candidates[winner].code
     if not math.isfinite(code.nats):
         reasons.append("the codelength is not finite: y is fitted exactly, or scales are extreme")
