@@ -1,6 +1,6 @@
 """The table of awkward inputs: for each one clear error, or an answer whose behaviour is stated.
 
-Every row of docs/guide/inputs.md is tried through the public functions, at tiny sizes and with large
+Every row of docs/guide/inputs.md is tried through the public functions, at tiny sizes, with large
 errors: what happens is tested, not how precisely. Every family: tests/test_inputs_of_families.py.
 """
 
