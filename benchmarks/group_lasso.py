@@ -29,7 +29,7 @@ N, GROUP_SIZE = 100, 5
 # (D, the paper's mean k, its ESS/s)
 CASES = ((100, 23.0, "0.0107"), (500, 42.0, "0"), (2000, 58.0, "0"))
 N_CHAINS, N_DRAWS, N_WARMUP = 4, 2000, 200
-SEARCH_DRAWS, SEARCH_STEPS = 1600, 9
+SEARCH_DRAWS, SEARCH_STEPS = 400, 8
 # D and lam at which the fibre move is held against longer trajectories.
 MOVES, MOVE_DRAWS = ((100, 0.2), (100, 0.5), (100, 1.2), (500, 1.35)), 600
 SEED = 20240501

@@ -1,7 +1,7 @@
 """The table of awkward inputs: for each one clear error, or an answer whose behaviour is stated.
 
-Every row is tried through the public functions. Sizes are tiny and the standard errors asked for
-large: what is tested is what happens, not how precisely.
+Every row of docs/guide/inputs.md is tried through the public functions, at tiny sizes, with large
+errors: what happens is tested, not how precisely. Every family: tests/test_inputs_of_families.py.
 """
 
 import warnings
@@ -14,7 +14,8 @@ import shtarkov
 from shtarkov import Lasso, LassoNML
 from shtarkov.complexity.closed_form import lasso_ln_c
 from shtarkov.errors import InvalidProblem
-from shtarkov.families.label_problems import SparseLogistic, SparseSVM, check_labels
+from shtarkov.families.label_problems import check_labels
+from tests.inputs_table import BAD_GROUPS, ROWS, rows_of_page, spoiled
 
 pytestmark = pytest.mark.needs_jit
 
@@ -37,12 +38,6 @@ def choose(X, y, **options):
     intercept = options.pop("fit_intercept", False)
     problem = Lasso(X, fit_intercept=intercept)
     return shtarkov.select(problem, y, **{**QUICK, "criterion": "prediction", **options})
-
-
-def spoiled(array, place, value):
-    changed = array.copy()
-    changed[place] = value
-    return changed
 
 
 def assert_doubted(report, words):
@@ -271,15 +266,13 @@ def test_labels_of_one_class_are_read_and_of_three_refused():
         check_labels([0, 1], 3)
 
 
-@pytest.mark.parametrize("make", [SparseSVM, SparseLogistic])
-def test_label_problems_check_their_design(make, X):
-    with pytest.raises(InvalidProblem, match="row 3, column 1"):
-        make(spoiled(X, (3, 1), np.nan))
-    with pytest.raises(InvalidProblem, match="eta must be"):
-        make(X, eta="guess")
+# ---- groups ----------------------------------------------------------------
 
 
-# ---- memory ----------------------------------------------------------------
+@pytest.mark.parametrize(("groups", "complaint"), BAD_GROUPS)
+def test_groups_that_are_no_partition_are_refused(X, groups, complaint):
+    with pytest.raises(InvalidProblem, match=complaint):
+        shtarkov.GroupLasso(X, groups)
 
 
 def test_memory_is_estimated_before_it_is_taken(X, y, monkeypatch):
@@ -298,3 +291,9 @@ def test_nothing_is_silent_and_nothing_warns_on_an_ordinary_problem(X, y):
         report = choose(X, y)
     assert report.ok
     assert report.reasons == ()
+
+
+def test_every_row_of_the_page_is_demonstrated_here():
+    assert rows_of_page() == list(ROWS)
+    missing = {name for names in ROWS.values() for name in names if f"test_{name}" not in globals()}
+    assert missing == set()

@@ -32,7 +32,7 @@ SIZE, CORRELATION = 5, 0.35
 # rows, columns, active groups, signal-to-noise ratio
 SETTINGS = ((100, 50, 2, 0.5), (100, 50, 2, 3.0), (100, 200, 2, 1.0), (100, 200, 6, 2.0))
 PURE_NOISE = (100, 200, 0, 0.0)
-N_SETS, N_FOLDS, N_LAMS, SEED = 8, 5, 100, 7
+N_SETS, N_FOLDS, N_LAMS, SEED = 20, 5, 100, 7
 # Accuracy wanted of the codelengths, in nats: a fraction of what separates models.
 STD_ERROR = 0.3
 RIVAL = "skglm, 5-fold CV"

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from joblib.parallel import get_active_backend
 
 from shtarkov.errors import InvalidProblem
 
@@ -91,3 +92,13 @@ def check_run(*, std_error: float, max_draws: int, n_chains: int, n_jobs: int | 
     """Refuse options of a sampled estimate that cannot work, before anything is computed."""
     AccuracySettings(std_error=std_error, max_draws=max_draws)
     SamplerSettings(n_chains=n_chains, n_jobs=n_jobs)
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Give the threads that `n_jobs` stands for; None means joblib's current setting.
+
+    The backend asked is that of threads: one of processes complains inside a child process.
+    """
+    threads, _ = get_active_backend(prefer="threads")
+    _, current = get_active_backend()
+    return int(threads.effective_n_jobs(current if n_jobs is None else n_jobs))

@@ -192,7 +192,9 @@ def test_an_answer_that_cannot_be_printed_is_one_line(csv_file, full_disk, capfd
 def test_a_page_without_room_is_one_line_at_the_command_line(csv_file, monkeypatch, capsys):
     from shtarkov.cli import select_command
 
-    monkeypatch.setattr(select_command, "select", lambda *args, **options: make_report())
+    monkeypatch.setattr(
+        select_command, "select", lambda *args, **options: make_report(n_features=3)
+    )
     monkeypatch.setattr(os, "fdopen", refuse_space)
     page = csv_file.parent / "page.html"
     code = _run(["select", str(csv_file), "--target", "y", "--report", str(page)])

@@ -25,6 +25,7 @@ from shtarkov.families.compiled import family_of
 from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.families.problems import Lasso
 from shtarkov.progress import METER_UNITS, InnerProgress, Progress, resolve_progress, tracked
+from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
 from shtarkov.settings import check_run
 
@@ -167,7 +168,11 @@ def _at_weight(
     """Go down the penalty path to lam with tau = lam, then along tau."""
     assert where.tau is not None
     chosen, share = resolve_seed(seed), std_error / math.sqrt(2.0)
-    with one_blas_thread(), tracked(resolve_progress(progress), 2 * METER_UNITS, "ln C") as bar:
+    with (
+        InterruptWatch(),
+        one_blas_thread(),
+        tracked(resolve_progress(progress), 2 * METER_UNITS, "ln C") as bar,
+    ):
         path = penalty_path(
             problem,
             [lam],

@@ -19,6 +19,7 @@ from shtarkov.errors import InvalidProblem
 from shtarkov.families.label_problems import LabelProblem, refuse_sigma, stated_eta
 from shtarkov.families.sparse_svm import label_family, largest_lam_max
 from shtarkov.progress import METER_UNITS, Meter, resolve_progress, tracked
+from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
 
 # What the bar expects of a climb before it knows: draws of every chain.
@@ -87,7 +88,11 @@ def _bridged(
     chosen = resolve_seed(seed)
     law = Law(eta, eta * (lam if where.tau is None else where.tau))
     shown = resolve_progress(progress)
-    with one_blas_thread(), tracked(shown, METER_UNITS, "ln C of labels") as bar:
+    with (
+        InterruptWatch(),
+        one_blas_thread(),
+        tracked(shown, METER_UNITS, "ln C of labels") as bar,
+    ):
         family, meter = label_family(problem, lam), Meter(bar)
         ladder = LabelLadder(family, seed=chosen, n_chains=n_chains, n_jobs=n_jobs, bar=meter)
         meter.plan(USUAL_DRAWS * n_chains)

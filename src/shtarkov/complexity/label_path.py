@@ -42,6 +42,7 @@ from shtarkov.families.build import check_lams
 from shtarkov.families.label_problems import LabelProblem, refuse_sigma, stated_eta
 from shtarkov.families.sparse_svm import label_family, label_lam_max, largest_lam_max
 from shtarkov.progress import METER_UNITS, Meter, Progress, resolve_progress, tracked
+from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed, rng_for
 from shtarkov.types import Floats
 
@@ -80,7 +81,11 @@ def label_path(
     weight = stated_eta(problem, eta)
     run = _PathRun(problem, grid.lams, weight, std_error, resolve_seed(seed), n_chains, max_draws)
     shown = resolve_progress(progress)
-    with one_blas_thread(), tracked(shown, METER_UNITS, "ln C of labels") as bar:
+    with (
+        InterruptWatch(),
+        one_blas_thread(),
+        tracked(shown, METER_UNITS, "ln C of labels") as bar,
+    ):
         path = run.estimate(n_jobs, Meter(bar))
     where = grid.position
     return replace(

@@ -40,6 +40,7 @@ from shtarkov.families.build import check_lams, check_sigma
 from shtarkov.families.compiled import family_of
 from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.progress import METER_UNITS, Meter, Progress, resolve_progress, tracked
+from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
 from shtarkov.settings import check_run
 from shtarkov.types import Floats
@@ -114,7 +115,11 @@ def penalty_path(
     grid = check_lams(lams)
     scale = check_sigma(sigma)
     run = _LadderRun(problem, grid.lams / scale, scale, std_error, resolve_seed(seed))
-    with one_blas_thread(), tracked(resolve_progress(progress), METER_UNITS, "ln C") as bar:
+    with (
+        InterruptWatch(),
+        one_blas_thread(),
+        tracked(resolve_progress(progress), METER_UNITS, "ln C") as bar,
+    ):
         path = run.estimate(Meter(bar), n_chains=n_chains, n_jobs=n_jobs, max_draws=max_draws)
     return replace(
         path,

@@ -31,6 +31,7 @@ from shtarkov.families.build import check_lam, check_sigma
 from shtarkov.families.compiled import family_of
 from shtarkov.families.problems import Lasso
 from shtarkov.progress import METER_UNITS, InnerProgress, Progress, resolve_progress, tracked
+from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
 from shtarkov.settings import check_run
 from shtarkov.types import Floats
@@ -164,7 +165,7 @@ def stratum_spectrum(
     options = {"n_chains": n_chains, "n_jobs": n_jobs, "max_draws": max_draws}
     run = _Sampling(problem, lam, scale, resolve_seed(seed), std_error / math.sqrt(2.0), options)
     bar = resolve_progress(progress)
-    with one_blas_thread(), tracked(bar, 2 * METER_UNITS, "stratum spectrum"):
+    with InterruptWatch(), one_blas_thread(), tracked(bar, 2 * METER_UNITS, "stratum spectrum"):
         return run.covering(low, high, radius, bar)
 
 

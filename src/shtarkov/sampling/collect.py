@@ -12,22 +12,24 @@ from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any, Self
 
-import joblib
 import numpy as np
 
 from shtarkov.progress import Progress
 from shtarkov.sampling.checkpoint import Checkpoint
 from shtarkov.sampling.runs import Chunk, Run, Snapshot, joined
+from shtarkov.settings import n_threads
 
 
 class InterruptWatch:
     """Turns the first Ctrl-C into a request to stop after this chunk; the second one raises.
 
-    Compiled code cannot be interrupted, and a chunk thrown away half done would be lost.
+    A chunk thrown away half done would be lost, and an exception raised on the way into compiled
+    code, where numba reads a generator, ends the process. A watch inside another one hears what was
+    requested of that.
     """
 
     def __init__(self) -> None:
-        self.requested = False
+        self._noted = False
         self._previous: Any = None
         self._installed = False
 
@@ -41,10 +43,28 @@ class InterruptWatch:
         if self._installed:
             signal.signal(signal.SIGINT, self._previous)
 
+    @property
+    def _outer(self) -> InterruptWatch | None:
+        owner = getattr(self._previous, "__self__", None)
+        return owner if isinstance(owner, InterruptWatch) else None
+
+    @property
+    def requested(self) -> bool:
+        """Say whether Ctrl-C was pressed and nobody has acted on it."""
+        return self._noted or (self._outer is not None and self._outer.requested)
+
+    def raise_if_requested(self) -> None:
+        """Act on a request: raise, once, what Ctrl-C would have raised."""
+        if self.requested:
+            watch: InterruptWatch | None = self
+            while watch is not None:
+                watch._noted, watch = False, watch._outer
+            raise KeyboardInterrupt
+
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.requested:
             raise KeyboardInterrupt
-        self.requested = True
+        self._noted = True
 
 
 def collect(
@@ -64,7 +84,7 @@ def collect(
     """
     parts: list[list[Chunk]] = [[] for _ in runs]
     done = _restore(runs, checkpoint, parts)
-    n_workers = min(joblib.effective_n_jobs(n_jobs), len(runs))
+    n_workers = min(n_threads(n_jobs), len(runs))
     with InterruptWatch() as watch, ThreadPoolExecutor(n_workers) as pool:
         # One worker means the calling thread, which keeps tracebacks and profiles simple.
         each: Callable[..., Iterable[Any]] = map if n_workers == 1 else pool.map

@@ -28,6 +28,7 @@ from shtarkov.progress import (
     resolve_progress,
     tracked,
 )
+from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
 from shtarkov.selection.label_data import LabelData, make_label_data
 from shtarkov.selection.label_node import LabelNode
@@ -88,7 +89,12 @@ def select_labels(
     options = {"seed": chosen, "n_chains": n_chains, "n_jobs": n_jobs}
     given = None if lams is None else check_lams(lams).lams[::-1]
     bar = resolve_progress(progress)
-    with one_blas_thread(), compile_notice(), tracked(bar, METER_UNITS, "codelengths of labels"):
+    with (
+        InterruptWatch(),
+        one_blas_thread(),
+        compile_notice(),
+        tracked(bar, METER_UNITS, "codelengths of labels"),
+    ):
         race = _Race(data, LABEL_CRITERIA[criterion], max_draws, Meter(bar), options)
         race.run(given, min(n_grid, MOST_PENALTIES), std_error)
     return assemble_labels(

@@ -21,6 +21,7 @@ from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lams, check_non_negative, check_sigma
 from shtarkov.families.label_problems import SparseLogistic, SparseSVM
 from shtarkov.progress import Progress, resolve_progress, tracked
+from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
 from shtarkov.selection.codes import codes_of
 from shtarkov.selection.data_part import DataPart, make_data_part
@@ -85,7 +86,7 @@ def select(
     options = {"n_chains": n_chains, "n_jobs": n_jobs, "max_draws": max_draws}
     wanted = tuple(name for name in CRITERIA[criterion] if name in codes_of(problem))
     bar = resolve_progress(progress)
-    with one_blas_thread(), compile_notice(), tracked(bar, 1, "codelengths"):
+    with InterruptWatch(), one_blas_thread(), compile_notice(), tracked(bar, 1, "codelengths"):
         race = Race(data, grid, wanted, lams is None, chosen, bar, options)
         race.run(std_error, conservative)
     return assemble(

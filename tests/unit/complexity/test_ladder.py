@@ -1,5 +1,7 @@
 """The ladder's bookkeeping: allocation of draws, errors of rare counts, progress, Ctrl-C."""
 
+import os
+import signal
 import types
 
 import numpy as np
@@ -134,6 +136,50 @@ def test_ctrl_c_in_the_pilot_is_raised(n_jobs):
     rungs[1].chains[2].interrupt_at = 0
     with pytest.raises(KeyboardInterrupt):
         sample(rungs, 0.01, n_jobs=n_jobs)
+
+
+def test_ctrl_c_waits_for_the_end_of_compiled_work():
+    # Raised on the way into compiled code, where numba reads a generator, it would end the process.
+    rungs = make({}, n_chains=2)
+    chain, before = rungs[0].chains[0], signal.getsignal(signal.SIGINT)
+    draw = chain.extend
+
+    def press(n_draws):
+        os.kill(os.getpid(), signal.SIGINT)
+        draw(n_draws)
+
+    chain.extend = press
+    tasks = [(each, 10) for each in rungs[0].chains]
+    with pytest.raises(KeyboardInterrupt):
+        ladder.advance_chains(tasks, ladder.WARM_UP, 5, 1, SilentProgress())
+    assert [each.n_draws for each in rungs[0].chains] == [10, 0]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_control_whose_rare_event_was_not_met_explains_nothing(rng):
+    # Its mean of zero is made of -0.001 nearly always and of 1 once in a thousand draws.
+    def unlucky(chain):
+        small = -0.001 - 1e-4 * chain.noise
+        return 1.0 + chain.noise, small[None]
+
+    noise = rng.standard_normal((4, 40))
+    chains = [types.SimpleNamespace(n_draws=40, noise=row, column=lambda _: np.ones(40))
+              for row in noise]  # fmt: skip
+    told = Rung(chains, 5.0)
+    told.refresh(unlucky)
+    assert abs(told.mean - 1.0) < 4.0 * np.sqrt(told.variance)
+    assert told.variance > 0.5 / noise.size
+
+
+def test_an_alarm_of_short_chains_asks_for_more_draws():
+    short, long = make({"shift": 0.0})[0], make({"shift": 0.0})[0]
+    for each, n_draws in ((short, 40), (long, ladder.BELIEVED_DRAWS)):
+        for chain in each.chains:
+            chain.extend(n_draws)
+        each.refresh(lambda chain: (chain.draws, 1.0 + 0.1 * chain.draws[None]))
+        assert max(abs(z) for z in each.checks) > ladder.ALARM
+    assert ladder.doubtful(short)
+    assert not ladder.doubtful(long)
 
 
 def test_a_rare_count_has_at_least_the_error_of_its_excursions():
