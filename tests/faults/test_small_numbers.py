@@ -12,6 +12,7 @@ from shtarkov.complexity import closed_form
 from shtarkov.complexity.enumeration import enumerate_strata
 from shtarkov.complexity.label_enumeration import enumerate_labels
 from shtarkov.complexity.path import penalty_path
+from shtarkov.complexity.ray_chain import empty_model_ln_i
 from shtarkov.complexity.spectrum import stratum_spectrum
 from shtarkov.diagnostics.convergence import mean_error
 from shtarkov.selection.data_part import make_data_part
@@ -68,6 +69,7 @@ def test_the_matched_code_ends_at_the_empty_one():
     marginal = math.log(0.5) - 3.5 * math.log(2.0 * math.pi) + gammaln(3.5)
     marginal -= 3.5 * math.log(0.5 * y @ y)
     assert curve.codelengths[0] - 0.5 * math.log(7.0) == pytest.approx(-marginal, abs=1e-3)
+    assert data.empty_nats() + empty_model_ln_i(7) == pytest.approx(-marginal, abs=1e-9)
 
 
 def test_ln_c_of_labels():

@@ -28,7 +28,7 @@ from shtarkov.sampling.label_loop import ENVELOPE
 from shtarkov.sampling.runs import Request
 from tests.laws import z_score
 
-pytestmark = pytest.mark.needs_jit
+pytestmark = [pytest.mark.needs_jit, pytest.mark.slow]
 LAMS = np.array([0.7, 1.1, 1.8])
 PRIOR = np.array([0.3, 0.4, 0.3])
 N_STEPS = 3000

@@ -31,6 +31,7 @@ from shtarkov.complexity.quadrature import (
     chebyshev_nodes,
     integral_weights,
     interpolation_weights,
+    rule_error,
     smallest_rule,
     unresolved_part,
 )
@@ -212,7 +213,8 @@ class _LadderRun:
         covariance = (weights * variances) @ weights.T
         # The deterministic parts of the error: the tail beyond the start, and the quadrature.
         fixed = START_SHARE * self.wanted * np.ones(self.targets.size) if nodes.size else tail
-        covariance[np.diag_indices_from(covariance)] += np.minimum(fixed, tail) ** 2
+        rule = rule_error(self.outline.mean_df, nodes, inside) if nodes.size else 0.0
+        covariance[np.diag_indices_from(covariance)] += np.minimum(fixed, tail) ** 2 + rule**2
         node_ln_c = np.zeros(0)
         if nodes.size:
             node_ln_c = tail.min() + integral_weights(nodes, nodes) @ means

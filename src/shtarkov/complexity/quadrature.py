@@ -138,6 +138,13 @@ def smallest_rule(
     return NODE_COUNTS[-1]
 
 
+def rule_error(integrand: Callable[[Floats], Floats], nodes: Floats, targets: Floats) -> Floats:
+    """Give how far the rule at `nodes` is off for a stand-in, at each target."""
+    fine = chebyshev_nodes(float(nodes[-1]), float(nodes[0]), _REFERENCE_NODES)
+    found = integral_weights(nodes, targets) @ integrand(nodes)
+    return np.asarray(np.abs(found - integral_weights(fine, targets) @ integrand(fine)))
+
+
 def unresolved_part(nodes: Floats, targets: Floats, means: Floats, variances: Floats) -> float:
     """Give the change between this rule and the nested one, less what noise explains."""
     coarse = np.zeros((targets.size, nodes.size))

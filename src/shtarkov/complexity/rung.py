@@ -74,8 +74,7 @@ class Rung:
         self.controls = stack_draws([pair[1] for pair in pairs]).swapaxes(
             0, 1
         )  # control, chain, draw
-        fitted = np.tensordot(_coefficients(target, self.controls), self.controls, axes=1)
-        self.series, self._summary = target - fitted, None
+        self.series, self._summary = target - _fitted(target, self.controls), None
         self.mean = float(self.series.mean())
         # The regression on the controls has used up their degrees of freedom.
         n_blocks = self.series.size // _block_length(self.series)
@@ -108,6 +107,23 @@ class Rung:
     def checks(self) -> tuple[float, ...]:
         """The z-scores of the control variates, whose means are known to be zero."""
         return tuple(_z_score(control) for control in self.controls)
+
+
+def _fitted(target: Floats, controls: Floats) -> Floats:
+    """Combine the controls of each chain with coefficients found on the other chains.
+
+    Coefficients found on the draws they are applied to follow those draws' own skewness: with the
+    fewest draws a rung has, ln C came out a third of its standard error too small.
+    """
+    n_chains = target.shape[0]
+    if n_chains == 1:
+        return np.asarray(np.tensordot(_coefficients(target, controls), controls, axes=1))
+    fitted = np.empty_like(target)
+    for chain in range(n_chains):
+        others = np.arange(n_chains) != chain
+        coefficients = _coefficients(target[others], controls[:, others])
+        fitted[chain] = np.tensordot(coefficients, controls[:, chain], axes=1)
+    return fitted
 
 
 def _coefficients(target: Floats, controls: Floats) -> Floats:

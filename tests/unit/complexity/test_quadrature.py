@@ -11,6 +11,7 @@ from shtarkov.complexity.quadrature import (
     first_order,
     integral_weights,
     interpolation_weights,
+    rule_error,
     smallest_rule,
     stand_in,
     start_of_path,
@@ -85,3 +86,12 @@ def test_an_unresolved_integrand_is_told_from_noise(rng):
     assert unresolved_part(nodes, targets, step, np.zeros(9)) > 0.005
     noise = 0.1 * rng.standard_normal(9)
     assert unresolved_part(nodes, targets, np.ones(9) + noise, np.full(9, 0.01)) == 0.0
+
+
+def test_the_error_of_a_rule_is_known_from_a_stand_in():
+    nodes, targets = chebyshev_nodes(-3.0, 0.0, 5), np.array([-3.0, -1.0])
+    found = rule_error(lambda x: np.exp(-4.0 * x), nodes, targets)
+    exact = 0.25 * (np.exp(-4.0 * targets) - 1.0)
+    actual = np.abs(integral_weights(nodes, targets) @ np.exp(-4.0 * nodes) - exact)
+    np.testing.assert_allclose(found, actual, rtol=1e-6)
+    assert found.max() > 1.0
