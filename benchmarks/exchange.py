@@ -6,7 +6,7 @@ hardly ever meets zero. Then one larger matched target. Four chains each; replic
 many Hamiltonian moves, over all its rungs, as the single chains. Seconds are of processor time,
 compilation outside; ESS and R-hat are arviz's, of k.
 
-Run with ``python benchmarks/exchange.py``; docs/sampling.md quotes its tables.
+Run with ``python benchmarks/exchange.py``; docs/samplers.md quotes its tables.
 """
 
 from __future__ import annotations

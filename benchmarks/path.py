@@ -5,7 +5,7 @@ Three cases: 30 penalties down to a mean k of about N/4 at N = 100, D = 2000 wit
 after one pass does not depend on them. Wall times of one thread, the least of several repetitions,
 compilation apart; the machine may be shared, so that the ratios say more than the seconds.
 
-Run with ``python benchmarks/path.py``; docs/sampler.md quotes its table.
+Run with ``python benchmarks/path.py``; docs/samplers.md quotes its table.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def cross_validation(X: np.ndarray, y: np.ndarray) -> float:
 def wide(rng: np.random.Generator) -> None:
     X = rng.standard_normal((100, 2000)) / 10.0
     y = X[:, :5].sum(axis=1) * 5.0 + rng.standard_normal(100)
-    lams = np.geomspace(2.06, 4.5, N_LAMS)
+    lams = np.geomspace(2.2, 4.5, N_LAMS)
     seconds, found = least(lambda: path(Lasso(X), lams, 0.1))
     tell("100 x 2000", seconds, found, cross_validation(X, y))
 

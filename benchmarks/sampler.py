@@ -5,7 +5,7 @@ lengths, so that what a move does once (momentum, copies, observables) is apart.
 the thread's own processor clock, the least of several repetitions: the machine may be shared. ESS
 is arviz's, the least over k, |beta|_1 and |r|^2. One thread, BLAS included.
 
-Run with ``python benchmarks/sampler.py``; docs/sampler.md quotes its tables.
+Run with ``python benchmarks/sampler.py``; docs/samplers.md quotes its tables.
 """
 
 from __future__ import annotations

@@ -3,8 +3,10 @@
     python docs/run_page.py README.md docs/gallery.md
 
 Blocks marked ``python`` run in order in one namespace, those marked ``console`` line by line
-through the command line; a ``text`` block that follows is replaced by what was printed. Pictures go
-to docs/figures. `tests/docs` runs the same blocks and compares what they print with the page.
+through the command line; a ``text`` block that follows is replaced by what was printed. A block
+that begins with the name of a file quotes it, and is not run. Pictures go to docs/figures.
+`tests/docs` runs the same blocks, compares what they print with the page, and quotations with their
+files.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 DOCS = Path(__file__).resolve().parent
+EXAMPLES = DOCS / "examples"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A quotation names its file in a comment of its own line.
+QUOTED = re.compile(r"# ((?:docs|src|tests)/\S+\.py)\n")
 # Run by the tests: the other commands a page shows need a network, a cluster or hours.
 OURS = "shtarkov "
 
@@ -51,7 +56,7 @@ def blocks_of(text: str) -> list[Block]:
     found = list(FENCE.finditer(text))
     blocks = []
     for index, match in enumerate(found):
-        if match[1] not in ("python", "console"):
+        if match[1] not in ("python", "console") or QUOTED.match(match[2]):
             continue
         follower = found[index + 1] if index + 1 < len(found) else None
         shown, span = None, (0, 0)
@@ -124,6 +129,7 @@ def rewrite(page: Path) -> None:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(EXAMPLES))
     quiet_settings()
     for argument in sys.argv[1:]:
         rewrite(Path(argument).resolve())

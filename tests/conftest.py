@@ -37,6 +37,8 @@ def _remove_old_folders(current: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
+pytest.register_assert_rewrite("tests.checks")
+
 if "NUMBA_CACHE_DIR" not in os.environ:
     _folder = _kernel_cache_folder()
     _remove_old_folders(_folder)

@@ -10,8 +10,7 @@ PAGES = [path for path in documents() if path.suffix == ".md"]
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 REPOSITORY_FILE = re.compile(r"\b(?:src|tests|benchmarks|docs|constraints)/[\w/.-]+\.\w+\b")
 MAKE_TARGET = re.compile(r"\bmake ([a-z]+(?:-[a-z]+)*)\b(?=[`\s]*(?:$|[`#]))", re.MULTILINE)
-# Rooms that will bring these are not written yet.
-AWAITED_NAMES = {"y_proposed", "codelength"}
+BENCHMARK = re.compile(r"\bbenchmarks[./]\w+(?:[./]\w+)*")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=relative)
@@ -40,4 +39,19 @@ def test_names_given_to_the_papers_symbols_are_in_the_code():
     names = {name for cell in rows for name in re.findall(r"`(\w+)`", cell)}
     words = {w for path in package_files() for w in re.findall(r"\w+", path.read_text())}
     assert len(names) > 20
-    assert names - words <= AWAITED_NAMES
+    assert sorted(names - words) == []
+
+
+def test_every_benchmark_has_a_row_and_every_row_a_benchmark():
+    """A file that can be run is named where the published figures are said to come from."""
+    folder = ROOT / "benchmarks"
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    table = "".join(line for line in page.splitlines() if line.startswith("|"))
+    named = {name.removesuffix(".py").replace(".", "/") for name in BENCHMARK.findall(table)}
+    runnable = {
+        relative(path).removesuffix(".py")
+        for path in folder.rglob("*.py")
+        if "__main__" in path.read_text(encoding="utf-8")
+    }
+    assert sorted(runnable - named) == []
+    assert sorted(name for name in named if not (ROOT / f"{name}.py").exists()) == []

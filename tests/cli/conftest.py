@@ -28,9 +28,9 @@ def cli(capsys):
 
 @pytest.fixture
 def cli_process():
-    def run(*arguments):
+    def run(*arguments, timeout=300):
         command = [sys.executable, "-m", "shtarkov", *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     return run

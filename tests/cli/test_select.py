@@ -129,6 +129,7 @@ def test_files_are_written_whole(cli, csv_file, fake, tmp_path):
         (("--demo", "diabetes", "--report", "no/such/x.html"), "no folder no/such"),
         (("--demo", "diabetes", "--plot", "x.gif"), "--plot writes .png, .svg, .pdf"),
         (("--demo", "diabetes", "--bogus"), "No such option"),
+        (("--demo", "diabetes", "--alpha", "0.1"), "scikit-learn's alpha times the number of rows"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(cli, arguments, complaint):

@@ -59,7 +59,7 @@ def test_missing_values_become_nan_where_that_is_allowed(tmp_path):
         ("a,y\n1,2\n", {"drop": ["a"]}, "no column is left"),
         ("a,b,y\n1,red,2\n", {}, "column 'b' of .* is not numeric: row 1 holds 'red'.*--drop b"),
         ("a,b,y\n1,2,3\n1,,2\n", {}, "column 'b' has 1 missing or infinite value;"),
-        ("a,b,y\ninf,,3\n1,,2\n", {}, "column 'b' has 2 missing .* and 1 more columns"),
+        ("a,b,y\ninf,,3\n1,,2\n", {}, r"column 'b' has 2 missing .* \(so have 'a'\)"),
         ("a,y\n1,2\n1\n", {}, "row 3 of .* has 1 values, the header 2 names"),
         ("a,a,y\n1,2,3\n", {}, "more than one column named 'a'"),
         ("1,2\n3,4\n", {"target": "2"}, "first line of .* is all numbers"),

@@ -63,11 +63,25 @@ def test_the_code_of_a_page_runs_and_prints_what_is_shown(page, tmp_path, monkey
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_other_blocks_are_marked_and_parse(page):
     for language, code in run_page.FENCE.findall(page.read_text(encoding="utf-8")):
-        assert language in {"python", "console", "text", "json", "toml"}, code
+        # sh: commands that need a cluster or hours
+        assert language in {"python", "console", "sh", "text", "json", "toml"}, code
         if language == "json":
             json.loads(code)
         if language == "toml":
             tomllib.loads(code)
+
+
+def test_quotations_stand_in_their_files():
+    found = 0
+    for page in PAGES:
+        for language, code in run_page.FENCE.findall(page.read_text(encoding="utf-8")):
+            quoted = run_page.QUOTED.match(code)
+            if language != "python" or not quoted:
+                continue
+            found += 1
+            source = (ROOT / quoted[1]).read_text(encoding="utf-8")
+            assert code[quoted.end() :] in source, f"{name_of(page)}: {code}"
+    assert found > 0
 
 
 def test_pictures_shown_are_there():

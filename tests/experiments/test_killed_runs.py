@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from shtarkov.experiments.store import Store
 from shtarkov.experiments.tables import table_rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs_jit]
-COMMAND = ["reproduce", "table1", "table2", "--preset", "smoke", "--json", "--out"]
+COMMAND = ["reproduce", "table1", "table2", "--preset", "smoke", "--json", "--jobs", "2", "--out"]
 
 
 def start(folder):
@@ -25,8 +26,11 @@ def start(folder):
 
 
 def finish(folder):
-    process = start(folder)
-    _, complaint = process.communicate(timeout=300)
+    with start(folder) as process:
+        try:
+            _, complaint = process.communicate(timeout=900)  # the first one compiles
+        finally:
+            process.kill()
     assert process.returncode == 0, complaint
 
 
@@ -92,3 +96,32 @@ def test_killed_at_random_moments(undisturbed, tmp_path, n_kills):
     assert known.items() <= finished_cells(folder).items()
     assert not list((folder / "cells").glob("*.partial"))
     assert lasting_columns(folder) == expected
+
+
+def children_of(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def is_running(pid):
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
+def test_a_killed_run_leaves_no_process_at_work(tmp_path):
+    process = start(tmp_path)
+    deadline = time.monotonic() + 60.0
+    while len(children_of(process.pid)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(2.0)
+    children = children_of(process.pid)
+    assert len(children) >= 2
+    process.kill()
+    process.communicate()
+    deadline = time.monotonic() + 120.0  # a process that still imports looks up afterwards
+    while any(map(is_running, children)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(map(is_running, children))

@@ -5,6 +5,8 @@ import pytest
 
 import shtarkov
 from shtarkov.complexity.level_set_mass import level_set_mass
+from shtarkov.families import protocol
+from shtarkov.families.compiled import family_of
 from shtarkov.sampling.sample import sample
 
 SIGMA, LAM = 1.3, 2.0
@@ -139,3 +141,25 @@ def test_elastic_net_level_set():
     assert chains.extras["mse"].max() < 1e-20
     assert chains.kkt_residual.max() < 1e-12
     assert np.std(chains.residual_sq) > 0.1
+
+
+def test_many_walls_hold_to_rounding():
+    rng, n, n_features = np.random.default_rng(20240501), 100, 500
+    X = rng.standard_normal((n, n_features))
+    lam = 0.6 * np.sqrt(2.0 * n * np.log(n_features))
+    family = family_of(shtarkov.Lasso(X), lam)
+    y = 3.0 * X[:, :5].sum(axis=1) + rng.standard_normal(n)
+    coef = protocol.solve(family, y, protocol.new_work(family, n)).coef
+    chains = sample(
+        shtarkov.Lasso(X), lam, sampler="level_set", coef=coef, n_draws=500, n_warmup=50,
+        n_chains=1, seed=2, record=("data",),
+    )  # fmt: skip
+    active = coef != 0.0
+    correlations = (chains.extras["data"][0] - X @ coef) @ X
+    gap = np.abs(correlations[:, active] - lam * np.sign(coef[active]))
+    assert active.sum() > 5
+    assert gap.max() < 1e-12 * lam
+    assert np.abs(correlations[:, ~active]).max() <= lam * (1.0 + 1e-14)
+    assert chains.extras["constraint_residual"].max() < 1e-12
+    assert chains.extras["slack"].min() >= 0.0
+    assert chains.accepted.min() == 1.0

@@ -11,6 +11,14 @@ import typer
 from shtarkov.errors import InvalidProblem, ShtarkovError
 
 USAGE, FAILED, INTERRUPTED = 2, 1, 130
+PENALTY = "Penalty: scikit-learn's alpha times the number of rows"
+SAMPLERS = "hmc, ppmh, coarea or tempering; for labels label_flips."
+# What someone who types one of these is looking for.
+HINTS = {
+    "--alpha": "a penalty here is --lam, scikit-learn's alpha times the number of rows; select and "
+    "compare find it themselves",
+    "--lam": "select and compare find the penalty themselves",
+}
 
 app = typer.Typer(
     add_completion=False,
@@ -38,7 +46,9 @@ Criterion = Annotated[str, typer.Option(help="auto, prediction, structure or ave
 StdError = Annotated[float, typer.Option(help="Standard error wanted, in nats.")]
 Seed = Annotated[int | None, typer.Option(help="Repeats the result exactly.")]
 Jobs = Annotated[int | None, typer.Option(help="Threads; -1 for all cores.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON (docs/report-schema.md).")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON (of select: docs/report-schema.md).")
+]
 Standardize = Annotated[
     bool, typer.Option("--standardize", help="Divide columns by their standard deviations.")
 ]
@@ -69,7 +79,7 @@ def select(
     seed: Seed = None,
     jobs: Jobs = None,
     loss: Annotated[
-        str, typer.Option(help="sparse_svm: hinge or squared_hinge.")
+        str, typer.Option(help="sparse-svm: hinge or squared_hinge.")
     ] = "squared_hinge",
 ) -> None:
     """Choose the penalty: which columns matter, how much, and how sure that is."""
@@ -120,7 +130,7 @@ def compare(
 
 @app.command()
 def complexity(
-    lam: Annotated[list[float], typer.Option(help="Penalty; may be repeated.")],
+    lam: Annotated[list[float], typer.Option(help=f"{PENALTY}; may be repeated.")],
     file: File = None,
     target: Annotated[str | None, typer.Option(help="Column that is not in X.")] = None,
     demo: Demo = None,
@@ -160,7 +170,7 @@ def complexity(
 
 @app.command()
 def sample(
-    lam: Annotated[float, typer.Option(help="Penalty.")],
+    lam: Annotated[float, typer.Option(help=f"{PENALTY}.")],
     file: File = None,
     target: Annotated[str | None, typer.Option(help="Column that is not in X.")] = None,
     demo: Demo = None,
@@ -169,7 +179,7 @@ def sample(
     l2_ratio: L2Ratio = 0.1,
     groups: Groups = None,
     sigma: KnownSigma = 1.0,
-    sampler: Annotated[str, typer.Option(help="hmc, ppmh, ...")] = "hmc",
+    sampler: Annotated[str, typer.Option(help=SAMPLERS)] = "hmc",
     draws: Annotated[int, typer.Option(help="Draws of each chain.")] = 1000,
     chains: Annotated[int, typer.Option(help="Chains.")] = 4,
     output: Annotated[Path | None, typer.Option(help="Keep the draws (netCDF).")] = None,
@@ -214,9 +224,12 @@ def reproduce(
     preset: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "laptop",
     backend: Annotated[str, typer.Option(help="local, dask or ray.")] = "local",
     scheduler: Annotated[str | None, typer.Option(help="Address of a running cluster.")] = None,
-    page: Annotated[Path | None, typer.Option(help="Where the page of claims goes.")] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="Page of claims; tables and figures go in a folder beside it."),
+    ] = None,
     json: Json = False,
-    jobs: Annotated[int | None, typer.Option(help="Processes; -1 for all cores.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes; all cores if not given.")] = None,
 ) -> None:
     """Run the paper's experiments again: tables, figures, and a verdict on every claim."""
     from shtarkov.cli.reproduce_command import ReproduceRequest, run
@@ -258,7 +271,10 @@ def _run(arguments: list[str] | None) -> int:
         # typer's own complaints about options: the only other errors with these attributes.
         if not hasattr(error, "format_message"):
             raise
-        return _complain(error.format_message(), getattr(error, "exit_code", USAGE))
+        hint = HINTS.get(getattr(error, "option_name", ""))
+        message = error.format_message()
+        said = message if hint is None else f"{message}; {hint}"
+        return _complain(said, getattr(error, "exit_code", USAGE))
     # Some releases of typer turn Ctrl-C into this exit code themselves.
     if code == INTERRUPTED:
         return _complain("stopped before anything was known", INTERRUPTED)

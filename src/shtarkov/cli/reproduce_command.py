@@ -35,7 +35,8 @@ class ReproduceRequest(NamedTuple):
 def run(request: ReproduceRequest) -> None:
     """Run the command."""
     progress: Progress = RichProgress() if sys.stderr.isatty() else LineProgress(sys.stderr)
-    jobs = 1 if request.jobs is None else request.jobs
+    # A grid of independent cells: every core, unless told otherwise.
+    jobs = -1 if request.jobs is None else request.jobs
     made = reproduce(
         request.targets,
         request.out,

@@ -213,7 +213,8 @@ def _refuse_missing(columns: dict[str, Floats]) -> None:
     if not bad:
         return
     name, count = max(bad.items(), key=lambda item: item[1])
-    others = f" and {len(bad) - 1} more columns" if len(bad) > 1 else ""
+    rest = [repr(other) for other in bad if other != name]
+    others = f" (so have {', '.join(rest[:5])}{', ...' if len(rest) > 5 else ''})" if rest else ""
     values = "value" if count == 1 else "values"
     msg = (
         f"column {name!r} has {count} missing or infinite {values}{others}; fill them in, drop "

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shtarkov.experiments import claims_of_cost, claims_of_law
+from shtarkov.experiments import claims_of_algebra, claims_of_cost, claims_of_law
 from shtarkov.experiments.grid import read_toml
 from shtarkov.experiments.results import Results
 from shtarkov.experiments.store import csv_bytes
 from shtarkov.experiments.verdicts import Verdict
 
-CHECKS = {**claims_of_cost.CHECKS, **claims_of_law.CHECKS}
+CHECKS = {**claims_of_algebra.CHECKS, **claims_of_cost.CHECKS, **claims_of_law.CHECKS}
 
 
 class Claim(NamedTuple):
@@ -21,7 +21,7 @@ class Claim(NamedTuple):
     ----------
     id, where, says : the claim, and its place in the paper
     measured, verdict : ours
-    command : repeats the measurement
+    target, command : what `shtarkov reproduce` makes to repeat the measurement, and the whole call
     """
 
     id: str
@@ -29,6 +29,7 @@ class Claim(NamedTuple):
     says: str
     measured: str
     verdict: Verdict
+    target: str
     command: str
 
 
@@ -41,7 +42,7 @@ def check_claims(results: Results) -> list[Claim]:
         claims.append(
             Claim(
                 claim["id"], claim["where"], claim["says"], finding.measured, finding.verdict,
-                command,
+                claim["target"], command,
             )
         )  # fmt: skip
     return claims

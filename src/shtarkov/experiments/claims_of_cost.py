@@ -1,4 +1,4 @@
-"""Claims about time and rounding: speedups, scaling, agreement of the solvers, error bounds."""
+"""Claims about the time of a step: speedups, scaling, and agreement of the solvers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from shtarkov.experiments.grid import paper
 from shtarkov.experiments.results import Results
 from shtarkov.experiments.tables import MODELS, average
 from shtarkov.experiments.verdicts import Finding, exponent, graded, listed, number
-from shtarkov.geometry.flops import schur_to_kkt
 from shtarkov.sampling.chains import Chains
 
 # A growth of at most this counts as flat.
 FLAT = 1.25
 # An exponent above this is nearer to three than to two.
 CUBIC = 2.5
+# An exponent below this counts as no growth, noise of the clock included.
+DECOUPLED = 0.25
 DOUBLE_PRECISION = 2.3e-16
-# Errors may exceed a first-order bound by a factor that does not grow with the condition number.
-SLACK = 10.0
 
 
 def chain_speedups(results: Results) -> dict[tuple[str, int], float]:
@@ -149,16 +148,18 @@ def svm_cubic_in_d(results: Results) -> Finding:
 
 
 def decoupled_from_n(results: Results) -> Finding:
-    """Look at step time against N at one mean k."""
-    rows = results.rows["gap"]
+    """Look at time against N at one k: of the paper's form, and of our steps, which need no B."""
+    form, rows = results.rows["collapse"], results.rows["gap"]
+    by_form = exponent([r["n_samples"] for r in form], [r["schur_ms"] for r in form])
     n_samples = [row["n_samples"] for row in rows]
-    power = exponent(n_samples, [row["step_ms"] for row in rows])
+    by_step = exponent(n_samples, [row["step_ms"] for row in rows])
     measured = (
-        f"step time grows as N^{power:.2f} from N = {n_samples[0]} to {n_samples[-1]} at mean k "
-        f"about {np.mean([row['mean_k'] for row in rows]):.1f} (its own O(N²k) would be 2, "
-        "decoupled 0)"
+        f"the paper's form of one projection and one pair volume grows as N^{by_form:.2f} at k = "
+        f"{form[0]['n_active']} (decoupled would be 0). Our steps, which work from Gram entries: "
+        f"N^{by_step:.2f} from N = {n_samples[0]} to {n_samples[-1]} at mean k about "
+        f"{np.mean([row['mean_k'] for row in rows]):.1f}"
     )
-    return Finding(graded(power < 0.1, power < 1.5), measured)
+    return Finding(graded(by_form < DECOUPLED, by_step < DECOUPLED), measured)
 
 
 def _pair(results: Results, method: str, n_samples: int) -> tuple[Chains, Chains]:
@@ -204,45 +205,6 @@ def dense_solver_stalls(results: Results) -> Finding:
     return Finding(graded(all(stalls), any(stalls)), measured)
 
 
-def dense_error_is_larger(results: Results) -> Finding:
-    """Compare the errors of both projectors with exact arithmetic."""
-    row = max(results.rows["projector_error"], key=lambda row: row["condition"])
-    ratio = row["dense_error"] / row["schur_error"]
-    measured = (
-        f"at κ(X_A) = {number(row['condition'])}: dense {number(row['dense_error'], 2)}, Schur "
-        f"{number(row['schur_error'], 2)} (exact rational arithmetic as reference); both carry "
-        "κ(X_A)²"
-    )
-    return Finding(graded(ratio > SLACK, ratio > 1.0), measured)
-
-
-def theorem_one(results: Results) -> Finding:
-    """Compare the error of the Schur projector with its bound."""
-    ratios = [row["schur_error"] / row["bound"] for row in results.rows["projector_error"]]
-    conditions = [row["condition"] for row in results.rows["projector_error"]]
-    measured = f"error over bound at κ(X_A) = {listed(conditions)}: {listed(ratios, 2)}"
-    return Finding(graded(max(ratios) <= 1.0, max(ratios) <= SLACK), measured)
-
-
-def crossover(results: Results) -> Finding:
-    """Check the polynomial on a grid, and the measured times."""
-    rho = np.linspace(1e-4, 1.0, 10_001)
-    polynomial = bool((5.0 * rho**3 - 3.0 * rho**2 + 1.0 > 0.0).all())
-    largest = max(schur_to_kkt(float(r)) for r in rho)
-    rows = results.rows["operators"]
-    faster = [row["schur_ms"] < row["dense_ms"] for row in rows]
-    ratios = [row["dense_ms"] / row["schur_ms"] for row in rows]
-    measured = (
-        f"polynomial positive: {'yes' if polynomial else 'no'}; largest flop ratio "
-        f"{number(largest)}, at rho = 1 {number(schur_to_kkt(1.0))}; "
-        f"measured, dense over Schur {number(min(ratios))}x to {number(max(ratios))}x, faster in "
-        f"{sum(faster)} of {len(faster)} cases"
-    )
-    return Finding(
-        graded(polynomial and largest < 1.0 and all(faster), polynomial and largest < 1.0), measured
-    )
-
-
 def efficiency_in_k(results: Results) -> Finding:
     """Calibrate the bound at the smallest k and compare it with the rest."""
     rows = sorted(results.rows["efficiency"], key=lambda row: float(row["mean_k"]))
@@ -264,7 +226,6 @@ CHECKS = {
     check.__name__: check
     for check in (
         abstract_speedup, largest_speedup, flat_in_d, group_lasso_quickens, group_lasso_efficiency,
-        svm_cubic_in_d, decoupled_from_n, solvers_agree,
-        dense_solver_stalls, dense_error_is_larger, theorem_one, crossover, efficiency_in_k,
+        svm_cubic_in_d, decoupled_from_n, solvers_agree, dense_solver_stalls, efficiency_in_k,
     )
 }  # fmt: skip

@@ -60,8 +60,10 @@ MODELS: dict[str, Callable[[Floats, Mapping[str, Any]], Any]] = {
 }
 
 # The proposal's variance along the active columns, relative to that across them. The paper's is
-# zero; with this one a chain that entered another stratum would have no measurable way back.
-SINGULAR = 1e-12
+# zero; with this one a chain that entered another stratum would have no measurable way back. Less
+# would magnify the rounding of the dense solver's explicit inverse, u / SINGULAR in the log of the
+# Metropolis ratio, until its decisions differ for that reason alone.
+SINGULAR = 1e-9
 
 # sampler and options by method and model. "published": covariance delta^2 D_proj (D_EN for the
 # Elastic Net), delta^2 = sigma^2 / (N - k), no adaptation. "full_rank": the same with variance

@@ -23,8 +23,8 @@ HERE = Path(__file__).parent
 # Rooms and files whose code decides what a cell's numbers are.
 CODE = (
     "_jit.py", "types.py", "seeds.py", "linalg", "geometry", "families", "diagnostics", "sampling",
-    "complexity", "experiments/designs.py", "experiments/measures.py", "experiments/operators.py",
-    "experiments/work.py",
+    "complexity", "experiments/designs.py", "experiments/label_fits.py", "experiments/measures.py",
+    "experiments/operators.py", "experiments/work.py",
 )  # fmt: skip
 
 # The blocks each table, figure or page is made from.
@@ -37,8 +37,8 @@ TARGETS = {
     "fig-traces": ("traces",),
     "fig-acf": ("traces",),
     "claims": (
-        "tables", "solvers", "traces", "full_rank", "gap", "efficiency", "operators", "support",
-        "projector_error", "divergence",
+        "tables", "solvers", "traces", "full_rank", "gap", "efficiency", "operators", "collapse",
+        "identity", "support", "group_blocks", "projector_error", "divergence",
     ),
 }  # fmt: skip
 PRESETS = ("smoke", "laptop", "paper")

@@ -12,11 +12,13 @@ import numpy as np
 
 from shtarkov.diagnostics.active_sets import jaccard_between_chains, selection_distance
 from shtarkov.diagnostics.convergence import State, effective_size, rank_rhat, state_of
+from shtarkov.experiments.label_fits import label_fits
 from shtarkov.sampling.chains import Chains
 from shtarkov.sampling.label_chains import LabelChains
 from shtarkov.types import Floats
 
 TIMED = ("_ms", "_ms_sd", "_per_second")
+SCORE_DECIMALS = 9
 # Active sets are compared at no more than this many draws of each chain.
 MOST_SUPPORTS = 1000
 
@@ -75,9 +77,13 @@ def disagreement(active: np.ndarray) -> dict[str, float]:
     }
 
 
-def finite(draws: Floats) -> Floats:
-    """Put the largest finite value where a draw is infinite: -ln J at dependent active columns."""
-    return np.asarray(np.minimum(draws, draws[np.isfinite(draws)].max()))
+def settled(draws: Floats) -> Floats:
+    """Round the rounding away, and put the largest finite value where a draw is infinite.
+
+    -ln J of one active set differs in its last digits with the order of updates, which would count
+    as movement; at dependent active columns it is infinite.
+    """
+    return np.asarray(np.minimum(draws, draws[np.isfinite(draws)].max()).round(SCORE_DECIMALS))
 
 
 def clock(step_seconds: Floats, cpu_share: float) -> tuple[dict[str, Any], float]:
@@ -91,30 +97,36 @@ def clock(step_seconds: Floats, cpu_share: float) -> tuple[dict[str, Any], float
     return columns, 1e-3 * float(step_ms.sum(axis=1).mean())
 
 
-def measure_labels(chains: LabelChains, n_samples: int, cpu_share: float) -> dict[str, Any]:
+def measure_labels(
+    chains: LabelChains, problem: Any, truth: Floats, cpu_share: float
+) -> dict[str, Any]:
     """Give the row of a cell of labels: k counts rows on the margin, the score is -eta E."""
     score, mean_k = -chains.eta * chains.envelope, float(chains.n_margin.mean())
     times, seconds = clock(chains.step_seconds, cpu_share)
     ess = size_per_chain(score)
+    mse, active = label_fits(problem, chains, truth, MOST_SUPPORTS)
     return {
         **times,
         "accept_percent": 100.0 * float(chains.accepted.mean()),
         "mean_k": mean_k,
-        "active_ratio": mean_k / n_samples,
+        "active_ratio": mean_k / problem.design.n_samples,
+        "mse": float(mse.mean()),
         "score": float(score.mean()),
         "rhat_score": classic_rhat(score),
         "rank_rhat_score": ranked_rhat(score),
+        "rhat_mse": classic_rhat(mse),
         "ess": ess,
         "ess_per_second": ess / seconds,
         "n_stuck": int((np.ptp(chains.n_positive, axis=1) == 0).sum()),
         "worst_kkt_residual": float(chains.kkt_residual.max()),
         "n_failures": int(sum(chains.failures.values())),
+        **disagreement(active),
     }
 
 
 def measure(chains: Chains, n_samples: int, cpu_share: float) -> dict[str, Any]:
     """Give a cell's row, of draws with "active" and "mse"."""
-    score, mse = finite(chains.log_volume), chains.extras["mse"]
+    score, mse = settled(chains.log_volume), chains.extras["mse"]
     mean_k = float(chains.k.mean())
     times, seconds = clock(chains.step_seconds, cpu_share)
     ess = size_per_chain(score)

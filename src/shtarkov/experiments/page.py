@@ -8,11 +8,19 @@ from pathlib import Path
 
 from shtarkov.experiments import tables
 from shtarkov.experiments.claims import Claim
+from shtarkov.experiments.designs import SINGULAR
 from shtarkov.experiments.figures import NAMES
 from shtarkov.experiments.grid import data_settings, paper
 from shtarkov.experiments.results import Results
 from shtarkov.experiments.verdicts import Verdict
 
+TITLES = {
+    "fig-scaling": "Figure 1: step time",
+    "fig-equivalence": "Figure 2: two solvers, one chain",
+    "fig-speedup": "Figure 3: dense and reduced steps",
+    "fig-traces": "Figure 4: traces",
+    "fig-acf": "Figure 5: autocorrelation",
+}
 TEMPLATE = Path(__file__).with_name("page.md")
 
 
@@ -22,6 +30,7 @@ def as_page(
     table_rows: Mapping[str, Sequence[tables.TableRow]],
     pictures: Mapping[str, tuple[str, str]],
     command: str,
+    folder: str,
 ) -> str:
     """Write the page.
 
@@ -32,11 +41,13 @@ def as_page(
     table_rows : the tables made, by name
     pictures : link and caption of the figures made, by name
     command : what generated the page
+    folder : link to the folder of the other files
     """
     found = Counter(claim.verdict for claim in claims)
     setting = paper()["setting"]
     return TEMPLATE.read_text(encoding="utf-8").format(
         command=command,
+        folder=folder,
         counts=", ".join(f"{found[verdict]} {verdict.value}" for verdict in Verdict),
         claims=_claims(claims),
         preset=results.preset,
@@ -44,6 +55,7 @@ def as_page(
         steps=_steps(results),
         tables="".join(_table(which, rows) for which, rows in table_rows.items()),
         figures="".join(_figure(name, *picture) for name, picture in pictures.items()),
+        singular=SINGULAR,
         n_chains=setting["n_chains"],
         n_steps=setting["n_steps"],
         n_warmup=setting["n_warmup"],
@@ -57,21 +69,23 @@ def _table(which: str, rows: Sequence[tables.TableRow]) -> str:
 
 
 def _figure(name: str, link: str, caption: str) -> str:
-    return f"\n![{name}]({link})\n\n*{caption}*\n"
+    # The picture shows its caption; here it is for who does not see the picture.
+    return f"\n## {TITLES[name]}\n\n![{caption}]({link})\n"
 
 
 def _claims(claims: Sequence[Claim]) -> str:
-    lines = ["| the paper | where | measured | verdict |", "|---|---|---|---|"]
+    lines = ["| the paper | where | measured | verdict | repeat |", "|---|---|---|---|---|"]
     lines += [
-        f"| {claim.says} | {claim.where} | {claim.measured} | **{claim.verdict.value}** |"
+        f"| {_cell(claim.says)} | {claim.where} | {_cell(claim.measured)} | "
+        f"**{claim.verdict.value}** | `{claim.target}` |"
         for claim in claims
     ]
-    commands: dict[str, list[str]] = {}
-    for claim in claims:
-        commands.setdefault(claim.command, []).append(claim.id)
-    lines.append("\nTo repeat a row (DIR is any folder; finished cells are not run twice):\n")
-    lines += [f"* `{command}`: {', '.join(names)}" for command, names in commands.items()]
     return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Keep a bar in a sentence from ending the table's cell."""
+    return text.replace("|", "\\|")
 
 
 def _machines(results: Results) -> str:

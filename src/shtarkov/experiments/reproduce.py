@@ -63,7 +63,8 @@ def reproduce(
     n_jobs : processes of the local backend
     backend : "local", or "dask" or "ray" for a cluster
     scheduler : the cluster's address
-    page : where the page of claims goes; None is paper.md in `out`
+    page : where the page of claims goes, with a folder of its name beside it for tables, figures
+        and every cell's row; None puts all of it in `out`, with paper.md as the page
     progress : None shows a bar on a terminal, False never, or an object with start/advance/finish
     """
     names = check_targets(targets)
@@ -76,15 +77,15 @@ def reproduce(
         block: [next(done) for _ in members] for block, members in cells.items()
     }
     results = collect(preset, finished, store)
-    made = _Writer(results, store.folder)
+    path = store.folder / PAGE if page is None else Path(page)
+    made = _Writer(results, store.folder if page is None else path.with_suffix(""))
     for name in names:
         if name in tables.TABLES:
             made.table(name)
         elif name in figures.FIGURES:
             made.figure(name)
     if "claims" in names:
-        command = f"shtarkov reproduce {_asked(names)} --preset {preset}"
-        made.page(store.folder / PAGE if page is None else Path(page), command)
+        made.page(path, f"shtarkov reproduce {_asked(names)} --preset {preset} --out DIR")
     made.provenance()
     return Reproduction(results, made.tables, made.claims, made.written)
 
@@ -125,7 +126,8 @@ class _Writer:
             name: (os.path.relpath(self.folder / f"{name}.png", path.parent), caption)
             for name, caption in self.captions.items()
         }
-        text = as_page(self.results, self.claims, self.tables, pictures, command)
+        folder = os.path.relpath(self.folder, path.parent)
+        text = as_page(self.results, self.claims, self.tables, pictures, command, folder)
         self._write(path, text.encode())
 
     def provenance(self) -> None:

@@ -160,7 +160,7 @@ def as_latex(rows: Sequence[TableRow], which: str) -> str:
             if row.block != block:
                 continue
             cells = [shown(row.values[c.name], c.decimals) for c in columns]
-            plain = [r"$\infty$" if cell == "∞" else cell.replace("-", "--") for cell in cells]
+            plain = [_in_latex(cell) for cell in cells]
             lines.append(" & ".join([MODELS[row.model], str(row.n_features), *plain]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
     return (
@@ -169,3 +169,12 @@ def as_latex(rows: Sequence[TableRow], which: str) -> str:
         .replace("J_cons", r"$J_{\mathrm{cons}}$")
         + "\n"
     )
+
+
+def _in_latex(cell: str) -> str:
+    """Set one value: an en dash for the unknown, signs and powers of ten in mathematics."""
+    if cell == "-":
+        return "--"
+    digits, _, power = cell.replace("∞", r"\infty").partition("e")
+    exponent = rf" \cdot 10^{{{int(power)}}}" if power else ""
+    return f"${digits}{exponent}$" if exponent or not digits[0].isdigit() else digits

@@ -106,10 +106,9 @@ def illinois(
 
 def sample(settings: Settings) -> CellResult:
     """Run the chains of one cell at its penalty, and measure them."""
-    known: dict[str, Any] = {}
-    if not has_labels(settings):
-        truth = true_coef(settings["n_features"], settings["n_nonzero"], settings["size"])
-        known = {"truth": truth, "record": ("active",)}
+    truth = true_coef(settings["n_features"], settings["n_nonzero"], settings["size"])
+    of_labels = has_labels(settings)
+    known = {"record": ("data",)} if of_labels else {"truth": truth, "record": ("active",)}
     problem = problem_of(settings)
     began = time.perf_counter(), time.process_time()
     chains = shtarkov.sample(
@@ -125,8 +124,11 @@ def sample(settings: Settings) -> CellResult:
         **sampler_options(settings),
     )
     cpu_share = (time.process_time() - began[1]) / (time.perf_counter() - began[0])
-    take = measure_labels if has_labels(settings) else measure
-    row = take(chains, settings["n_samples"], min(cpu_share, 1.0))
+    cpu_share = min(cpu_share, 1.0)
+    if of_labels:
+        row = measure_labels(chains, problem, truth, cpu_share)
+    else:
+        row = measure(chains, settings["n_samples"], cpu_share)
     return CellResult(row, chains if settings["keep_traces"] else None)
 
 
@@ -134,7 +136,9 @@ WORK: dict[str, Callable[[Settings], CellResult]] = {
     "penalty": penalty,
     "sample": sample,
     "operators": operators.operators,
+    "identity": operators.identity,
     "support": operators.support,
+    "group_blocks": operators.group_blocks,
     "projector_error": operators.projector_error,
     "divergence": operators.divergence,
 }
@@ -142,6 +146,8 @@ WORK: dict[str, Callable[[Settings], CellResult]] = {
 
 def do(cell: Cell) -> CellResult:
     """Do the work of a cell on one thread."""
+    began = time.perf_counter()
     with threadpool_limits(1):
         result = WORK[cell.kind](dict(cell.settings))
-    return result._replace(row={**result.row, "machine": machine()})
+    took = {"cell_ms": 1e3 * (time.perf_counter() - began), "machine": machine()}
+    return result._replace(row={**result.row, **took})

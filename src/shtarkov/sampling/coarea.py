@@ -169,7 +169,7 @@ def run_coarea(family, weight, proposal, state, room, progress, crossings, rng, 
         if progress[0] % crossings == 0:
             recording.failures[within_stratum(family, weight, state, room, rng)] += 1
             describe(family, weight, state)
-            record(state, progress[1] / crossings, recording, progress[0] // crossings - 1)
+            record(family, state, progress[1] / crossings, recording, progress[0] // crossings - 1)
             progress[1] = 0
 
 

@@ -21,6 +21,8 @@ _SCALARS = tuple(
     for field in fields(Chains)
     if field.name not in {*QUANTITIES, *STATISTICS, "failures", "ladder", "extras"}
 )
+# Written for who reads the file without this library; made from the others when read back.
+_DERIVED = "codelength_part"
 _POSTERIOR_EXTRAS = {"active": "feature", "data": "dimension", "mse": None}
 
 
@@ -45,7 +47,7 @@ def _dims(name: str, array: Any) -> tuple[str, ...]:
 def to_datatree(chains: Chains) -> Any:
     """Put the draws into groups posterior and sample_stats, the settings into constants."""
     xr = xarray_module()
-    posterior = {name: getattr(chains, name) for name in QUANTITIES}
+    posterior = {name: getattr(chains, name) for name in (*QUANTITIES, _DERIVED)}
     statistics = {name: getattr(chains, name) for name in STATISTICS}
     for name, array in chains.extras.items():
         group = posterior if name in _POSTERIOR_EXTRAS else statistics
@@ -88,6 +90,7 @@ def from_datatree(tree: Any) -> Chains:
         raise InvalidProblem(msg)
     arrays = {**_arrays(tree["posterior"]), **_arrays(tree["sample_stats"])}
     constants = {name: tree["constants"][name].values for name in tree["constants"].data_vars}
+    arrays.pop(_DERIVED, None)
     names = str(constants.pop("status_names")).split()
     ladder = constants.pop("ladder")
     counts = [int(count) for count in np.atleast_1d(constants.pop("failures"))]

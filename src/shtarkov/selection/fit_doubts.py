@@ -28,8 +28,8 @@ def doubts_about_fit(data: DataPart, coef: Floats) -> list[str]:
     doubts = []
     if data.sigma is None and data.n_dim < FEWEST_DIMENSIONS:
         doubts.append(
-            f"only {data.n_dim} observations are left after the intercept: too few to tell noise "
-            "from signal; give sigma="
+            f"the rows are too few to tell noise from signal ({data.n_dim} beyond the intercept): "
+            "give sigma="
         )
     if not isinstance(data.problem.design, Design) or not np.any(coef):
         return doubts  # a matrix of coefficients chooses no columns

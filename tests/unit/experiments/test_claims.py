@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from shtarkov.experiments import claims_of_algebra as algebra
 from shtarkov.experiments import claims_of_cost as cost
 from shtarkov.experiments import claims_of_law as law
 from shtarkov.experiments.claims import CHECKS
@@ -64,10 +65,15 @@ def test_a_stall_is_seen():
     assert cost.dense_solver_stalls(solver_rows(same)).verdict is FAILS
 
 
-@pytest.mark.parametrize(("power", "verdict"), [(0.0, HOLDS), (0.6, IN_PART), (2.0, FAILS)])
-def test_growth_in_n(power, verdict):
-    rows = [{"n_samples": n, "step_ms": n**power, "mean_k": 4.0} for n in (25, 50, 100, 200)]
-    assert cost.decoupled_from_n(results_of("gap", rows)).verdict is verdict
+@pytest.mark.parametrize(
+    ("of_form", "of_step", "verdict"), [(0.0, 0.0, HOLDS), (2.0, 0.1, IN_PART), (2.0, 1.0, FAILS)]
+)
+def test_growth_in_n(of_form, of_step, verdict):
+    sizes = (25, 50, 100, 200)
+    gap = tuple({"n_samples": n, "step_ms": n**of_step, "mean_k": 4.0} for n in sizes)
+    form = tuple({"n_samples": n, "schur_ms": n**of_form, "n_active": 4} for n in sizes)
+    results = Results("smoke", {}, {"gap": gap, "collapse": form}, None)
+    assert cost.decoupled_from_n(results).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -111,7 +117,7 @@ def test_growth_of_the_autocorrelation_time(power, verdict):
 @pytest.mark.parametrize(("error", "verdict"), [(0.5, HOLDS), (3.0, IN_PART), (1e3, FAILS)])
 def test_errors_beyond_the_bound(error, verdict):
     rows = [{"condition": 10.0, "schur_error": error * 1e-14, "bound": 1e-14}]
-    assert cost.theorem_one(results_of("projector_error", rows)).verdict is verdict
+    assert algebra.theorem_one(results_of("projector_error", rows)).verdict is verdict
 
 
 @pytest.mark.parametrize(("growth", "verdict"), [(0.0, HOLDS), (5.0, FAILS)])
@@ -125,8 +131,20 @@ def test_a_growing_integral_is_infinite(growth, verdict):
 
 def trap_rows(n_stuck, rank_rhat):
     rows = [
-        {"method": "published", "n_stuck": n_stuck, "n_chains": 4, "rank_rhat_score": math.inf},
-        {"method": "default", "n_stuck": 0, "n_chains": 4, "rank_rhat_score": rank_rhat},
+        {
+            "model": "lasso",
+            "method": "published",
+            "n_stuck": n_stuck,
+            "n_chains": 4,
+            "rank_rhat_score": math.inf,
+        },
+        {
+            "model": "lasso",
+            "method": "default",
+            "n_stuck": 0,
+            "n_chains": 4,
+            "rank_rhat_score": rank_rhat,
+        },
     ]
     base = results_of("tables", rows)
     full = [{"rank_rhat_score": 1.01}]
@@ -137,3 +155,70 @@ def test_trapping_is_of_the_target_only_if_other_local_moves_are_trapped_too():
     assert law.trapping(trap_rows(4, math.inf)).verdict is HOLDS
     assert law.trapping(trap_rows(4, 1.001)).verdict is FAILS
     assert law.trapping(trap_rows(0, math.inf)).verdict is FAILS
+
+
+def test_the_formula_is_judged_by_its_error():
+    constant = math.log(2.0) - 0.5 * math.log(2.0 * math.pi)
+
+    def verdict(error):
+        rows = [
+            {"n_features": 1, "lam": 1.0, "radius": r, "ln_c": constant + math.log(r) - error}
+            for r in (10.0, 100.0)
+        ]
+        return law.asymptotic_formula(results_of("divergence", rows)).verdict
+
+    assert [verdict(error) for error in (0.0, 2.0)] == [FAILS, HOLDS]
+
+
+@pytest.mark.parametrize(
+    ("plain", "ranked", "verdict"),
+    [(math.inf, 1.2, HOLDS), (math.inf, math.inf, FAILS), (1.3, 1.2, HOLDS)],
+)
+def test_ranks_resolve_an_infinite_rhat_or_do_not(plain, ranked, verdict):
+    row = {"method": "published", "model": "lasso"}
+    rows = [{**row, "rhat_score": plain, "rank_rhat_score": ranked}]
+    assert law.rank_rhat_resolves(results_of("tables", rows)).verdict is verdict
+
+
+@pytest.mark.parametrize(("power", "verdict"), [(2.0, HOLDS), (2.9, FAILS)])
+def test_cost_of_the_reductions_in_n(power, verdict):
+    rows = [
+        {"n_active": 10, "n_samples": n, "dense_ms": n**3, "schur_ms": n**power, "gram_ms": 1.0}
+        for n in (100, 400)
+    ]
+    assert algebra.collapse(results_of("collapse", rows)).verdict is verdict
+
+
+@pytest.mark.parametrize(("dense_ms", "verdict"), [(0.5, HOLDS), (2.0, FAILS)])
+def test_a_switch_needs_a_ratio_at_which_the_dense_form_is_faster(dense_ms, verdict):
+    rows = [{"ratio": 1.0, "dense_ms": dense_ms, "schur_ms": 1.0}]
+    assert algebra.hybrid_switch(results_of("operators", rows)).verdict is verdict
+
+
+@pytest.mark.parametrize(("long", "verdict"), [(100.0, HOLDS), (10.0, IN_PART)])
+def test_the_bound_on_the_condition_number_needs_both_lengths(long, verdict):
+    rows = [{"condition": 10.0, "kkt_condition": 160.0, "kkt_condition_long": long}]
+    assert algebra.kkt_condition(results_of("projector_error", rows)).verdict is verdict
+
+
+@pytest.mark.parametrize(("power", "verdict"), [(0.8, HOLDS), (2.0, FAILS)])
+def test_cost_of_the_groups(power, verdict):
+    rows = [
+        {
+            "n_groups": m, "group_size": 5, "n_samples": 100, "group_wise_ms": m**power,
+            "full_ms": m**2, "worst_difference": 0.0, "gaussian_error": 0.3,
+        }
+        for m in (4, 16)
+    ]  # fmt: skip
+    assert algebra.group_blocks(results_of("group_blocks", rows)).verdict is verdict
+
+
+@pytest.mark.parametrize(("difference", "verdict"), [(0.0, HOLDS), (1e-12, FAILS)])
+def test_an_identity_holds_exactly(difference, verdict):
+    blocks = {
+        "identity": ({"exact_difference": difference},),
+        "operators": ({"worst_difference": 1e-7},),
+        "collapse": (),
+    }
+    results = Results("smoke", {}, blocks, None)
+    assert algebra.sylvester_identity(results).verdict is verdict

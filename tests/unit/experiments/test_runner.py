@@ -55,7 +55,16 @@ def test_every_cell_is_run_once_and_a_second_run_does_nothing(tmp_path, calls):
     again = Counted()
     assert run_cells(cells, Store(tmp_path), again) == done
     assert calls == []
-    assert again.done == again.total
+    assert again.done == again.total == 0
+
+
+def test_the_time_left_is_that_of_what_is_missing(tmp_path, calls):
+    cells = cells_of("tables", "smoke")
+    whole, rest = Counted(), Counted()
+    run_cells(cells, Store(tmp_path / "one"), whole)
+    run_cells(cells[:-1], Store(tmp_path / "two"), SilentProgress())
+    run_cells(cells, Store(tmp_path / "two"), rest)
+    assert 0 < rest.done == rest.total < whole.total
 
 
 def test_a_changed_configuration_is_run_again(tmp_path, calls):

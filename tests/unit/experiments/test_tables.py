@@ -56,3 +56,12 @@ def test_markdown_and_latex_have_a_line_for_each_row():
     assert article.count("Lasso & 100 &") == 2
     assert r"$\infty$" in article
     assert article.count(r"\begin") == article.count(r"\end")
+
+
+def test_values_in_latex():
+    values = (None, math.inf, -0.5, 1.25, 207_000.4)
+    rows = [TableRow(PAPER, "lasso", 1, {**dict.fromkeys(NAMES), "rhat_score": v}) for v in values]
+    lines = [line for line in as_latex(rows, "table2").splitlines() if line.startswith("Lasso")]
+    assert [line.split(" & ")[2] for line in lines] == [
+        "--", r"$\infty$", "$-0.5000$", "1.2500", r"$2.07 \cdot 10^{5}$",
+    ]  # fmt: skip

@@ -8,7 +8,12 @@ import pytest
 
 from shtarkov.complexity.closed_form import lasso_log_strata
 from shtarkov.experiments.designs import design, true_coef
-from shtarkov.experiments.operators import exact_projector
+from shtarkov.experiments.operators import (
+    exact_determinant,
+    exact_projector,
+    exact_solve,
+    project_by_groups,
+)
 from shtarkov.experiments.work import first_guess, illinois
 
 
@@ -54,3 +59,26 @@ def test_the_rational_projector_projects():
     square = [[product(row, column) for column in zip(*P, strict=True)] for row in P]
     assert square == P
     assert [product(row, [Fraction(x) for x in X[:, 0]]) for row in P] == [0, 0, 0, 0]
+
+
+def test_groups_are_projected_one_by_one_only_if_they_are_orthogonal():
+    rng = np.random.default_rng(1)
+    columns, z = rng.standard_normal((9, 4)), rng.standard_normal(9)
+    for orthogonal in (True, False):
+        X = np.linalg.qr(columns)[0] @ np.diag([1.0, 2.0, 3.0, 4.0]) if orthogonal else columns
+        right = z - X @ np.linalg.lstsq(X, z, rcond=None)[0]
+        by_groups = project_by_groups(X.reshape(9, 2, 2).transpose(1, 0, 2), z)
+        assert np.allclose(by_groups, right) == orthogonal
+
+
+def test_rational_elimination():
+    rng = np.random.default_rng(2)
+    matrix = rng.integers(-4, 5, (4, 4))
+    assert float(exact_determinant(matrix)) == pytest.approx(np.linalg.det(matrix))
+    assert exact_determinant(np.array([[0, 1], [1, 0]])) == -1
+    assert exact_determinant(np.ones((2, 2), dtype=int)) == 0
+    gram = (matrix.T @ matrix).astype(object)
+    rational = [[Fraction(value) for value in row] for row in gram.tolist()]
+    right = [[Fraction(i)] for i in range(4)]
+    solved = exact_solve(rational, right)
+    assert [[product(row, [x for [x] in solved])] for row in rational] == right

@@ -122,13 +122,15 @@ def test_saved_draws_come_back(problem, tmp_path):
     assert set(tree.children) == {"posterior", "sample_stats", "constants"}
     assert tree["posterior"]["k"].dims == ("chain", "draw")
     assert tree["posterior"]["active"].dims == ("chain", "draw", "feature")
+    np.testing.assert_array_equal(tree["posterior"]["codelength_part"], chains.codelength_part)
     assert tree.attrs["inference_library_version"] == shtarkov.__version__
     chains.save(tmp_path / "draws.nc")
     assert [path.name for path in tmp_path.iterdir()] == ["draws.nc"]
     back = Chains.load(tmp_path / "draws.nc")
     assert repr(back) == repr(chains)
-    for name in ("envelope", "k", "accepted"):
+    for name in ("envelope", "k", "accepted", "codelength_part"):
         np.testing.assert_array_equal(getattr(back, name), getattr(chains, name))
+    assert set(back.extras) == set(chains.extras)
     for name, array in chains.extras.items():
         np.testing.assert_array_equal(back.extras[name], array)
         assert back.extras[name].dtype == array.dtype
