@@ -5,7 +5,8 @@ stratum weights a_k were computed without this library. Under the target the sha
 proportional to a_k lam^-k, and k, the penalty and n - |r|^2 have the same mean. `worst |z|` is over
 the shares of k and these three means, each in units of the standard error of the draws themselves.
 
-Run with ``python benchmarks/laws.py``; docs/samplers.md quotes its table.
+Run with ``python benchmarks/laws.py [sampler ...]``; docs/samplers.md quotes its table. "broken" is
+PPMH without the determinants of its proposals.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ SEED, N_CHAINS = 20240501, 4
 EPSILONS = (1.0, 0.3, 0.05)
 # Draws over all chains. A draw of the last two holds several moves.
 N_DRAWS = {"hmc": 600_000, "ppmh": 600_000, "coarea": 200_000, "tempering": 100_000}
+WITH_EPSILON, BROKEN = ("ppmh", "coarea"), "broken"
 # Shares smaller than this are too few draws for a normal error.
 SMALLEST_SHARE = 1e-3
 
@@ -73,7 +75,7 @@ def without_determinant(X: Any, lam: float, law: Any) -> None:
     row("ppmh, 0.3, no determinant", law, trace[:, :, K], trace[:, :, PENALTY], missing)
 
 
-def case(oracle: dict[str, Any]) -> None:
+def case(oracle: dict[str, Any], wanted: list[str]) -> None:
     X, lam = np.array(oracle["X"]), float(oracle["lam"])
     law = np.array(oracle["a"]) * lam ** -np.arange(len(oracle["a"]), dtype=float)
     law /= law.sum()
@@ -83,26 +85,25 @@ def case(oracle: dict[str, Any]) -> None:
     print("|---|" + (law.size + 5) * "---:|")
     exact = " | ".join(f"{share:.4f}" for share in law)
     print(f"| enumeration | | {exact} | {3 * f'{law @ np.arange(law.size):.4f} | '}|")
-    sampled("hmc", X, lam, law, "hmc")
-    for epsilon in EPSILONS:
-        sampled(f"ppmh, {epsilon:g}", X, lam, law, "ppmh", epsilon=epsilon)
-    for epsilon in EPSILONS:
-        sampled(f"coarea, {epsilon:g}", X, lam, law, "coarea", epsilon=epsilon)
-    sampled("tempering", X, lam, law, "tempering")
-    without_determinant(X, lam, law)
+    for name in wanted:
+        if name == BROKEN:
+            without_determinant(X, lam, law)
+        elif name in WITH_EPSILON:
+            for epsilon in EPSILONS:
+                sampled(f"{name}, {epsilon:g}", X, lam, law, name, epsilon=epsilon)
+        else:
+            sampled(name, X, lam, law, name)
 
 
 def main() -> None:
-    cases = [
-        oracle
-        for oracle in json.loads(ORACLES.read_text())
-        if oracle["name"] == "lasso_enumeration"
-    ]
+    wanted = sys.argv[1:] or [*N_DRAWS, BROKEN]
+    oracles = json.loads(ORACLES.read_text())
     with threadpool_limits(limits=1):
         print(f"{platform.machine()}, Python {platform.python_version()}, one thread")
-        for oracle in cases:
-            case(oracle)
+        for oracle in oracles:
+            if oracle["name"] == "lasso_enumeration":
+                case(oracle, wanted)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -30,13 +30,13 @@ from shtarkov.seeds import rng_for
 
 SEED = 20240501
 # (N, D, lam for columns of length one): mean k that of the paper, whose milliseconds these are.
-STEPS = ((100, 100, 2.06), (100, 500, 2.26), (100, 2000, 2.6))
+STEPS = ((100, 100, 2.06), (100, 500, 2.31), (100, 2000, 2.6))
 PAPER = {100: (0.0498, 4.2), 500: (0.0552, 9.1), 2000: (0.0683, 12.2)}
 # A step costs more where more columns are active, and PPMH takes long to change their number: the
 # time is a mean over this many chains, each from its own draw of the target.
 N_STARTS = 8
 # (N, D, lam): mean k about 12.
-TRAJECTORIES = ((100, 500, 2.14), (100, 2000, 2.54), (500, 2000, 2.73))
+TRAJECTORIES = ((100, 500, 2.19), (100, 2000, 2.6), (500, 2000, 2.75))
 N_LONG = 50_000
 CONDITIONS = (1e1, 1e2, 1e4, 1e6, 1e7, 1e8, 1e10)
 

@@ -26,8 +26,11 @@ def start(folder):
 
 
 def finish(folder):
-    process = start(folder)
-    _, complaint = process.communicate(timeout=900)  # the first one compiles
+    with start(folder) as process:
+        try:
+            _, complaint = process.communicate(timeout=900)  # the first one compiles
+        finally:
+            process.kill()
     assert process.returncode == 0, complaint
 
 
@@ -118,6 +121,7 @@ def test_a_killed_run_leaves_no_process_at_work(tmp_path):
     assert len(children) >= 2
     process.kill()
     process.communicate()
+    deadline = time.monotonic() + 120.0  # a process that still imports looks up afterwards
     while any(map(is_running, children)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not any(map(is_running, children))

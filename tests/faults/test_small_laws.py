@@ -128,7 +128,7 @@ def test_label_flips(scan, screen):
     chain = LabelChain(family, eta, lam, rng, scan=scan, screen=screen, thin=2)
     if scan == "blocks":
         chain.move = chain.move._replace(drift=-0.3)
-    chain.extend(1500)
+    chain.extend(4000 if screen else 1500)
     for column, values in ((ENVELOPE, table.envelope), (NORM_COLUMN, table.norm)):
         assert abs(z_score(chain.column(column), table.mean(values, eta, lam))) < 4.0
 

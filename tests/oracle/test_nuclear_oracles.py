@@ -58,7 +58,7 @@ def test_a_larger_matrix_and_another_weight():
 
 def test_three_integrands_agree_on_a_correlated_design(correlated):
     for lam in (12.0, 5.0, 1.5):
-        chains = sample(correlated, lam, n_draws=1500, seed=64)
+        chains = sample(correlated, lam, n_draws=4000, seed=64)
         assert chains.accepted.mean() > 0.6
         assert abs(z_score(chains.penalty - chains.df, 0.0)) < 4.0
         lost = chains.n_dim - chains.residual_sq

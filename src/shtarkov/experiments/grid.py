@@ -23,8 +23,8 @@ HERE = Path(__file__).parent
 # Rooms and files whose code decides what a cell's numbers are.
 CODE = (
     "_jit.py", "types.py", "seeds.py", "linalg", "geometry", "families", "diagnostics", "sampling",
-    "complexity", "experiments/designs.py", "experiments/measures.py", "experiments/operators.py",
-    "experiments/work.py",
+    "complexity", "experiments/designs.py", "experiments/label_fits.py", "experiments/measures.py",
+    "experiments/operators.py", "experiments/work.py",
 )  # fmt: skip
 
 # The blocks each table, figure or page is made from.

@@ -12,6 +12,7 @@ import numpy as np
 
 from shtarkov.diagnostics.active_sets import jaccard_between_chains, selection_distance
 from shtarkov.diagnostics.convergence import State, effective_size, rank_rhat, state_of
+from shtarkov.experiments.label_fits import label_fits
 from shtarkov.sampling.chains import Chains
 from shtarkov.sampling.label_chains import LabelChains
 from shtarkov.types import Floats
@@ -96,24 +97,30 @@ def clock(step_seconds: Floats, cpu_share: float) -> tuple[dict[str, Any], float
     return columns, 1e-3 * float(step_ms.sum(axis=1).mean())
 
 
-def measure_labels(chains: LabelChains, n_samples: int, cpu_share: float) -> dict[str, Any]:
+def measure_labels(
+    chains: LabelChains, problem: Any, truth: Floats, cpu_share: float
+) -> dict[str, Any]:
     """Give the row of a cell of labels: k counts rows on the margin, the score is -eta E."""
     score, mean_k = -chains.eta * chains.envelope, float(chains.n_margin.mean())
     times, seconds = clock(chains.step_seconds, cpu_share)
     ess = size_per_chain(score)
+    mse, active = label_fits(problem, chains, truth, MOST_SUPPORTS)
     return {
         **times,
         "accept_percent": 100.0 * float(chains.accepted.mean()),
         "mean_k": mean_k,
-        "active_ratio": mean_k / n_samples,
+        "active_ratio": mean_k / problem.design.n_samples,
+        "mse": float(mse.mean()),
         "score": float(score.mean()),
         "rhat_score": classic_rhat(score),
         "rank_rhat_score": ranked_rhat(score),
+        "rhat_mse": classic_rhat(mse),
         "ess": ess,
         "ess_per_second": ess / seconds,
         "n_stuck": int((np.ptp(chains.n_positive, axis=1) == 0).sum()),
         "worst_kkt_residual": float(chains.kkt_residual.max()),
         "n_failures": int(sum(chains.failures.values())),
+        **disagreement(active),
     }
 
 

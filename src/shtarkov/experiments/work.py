@@ -105,10 +105,9 @@ def illinois(
 
 def sample(settings: Settings) -> CellResult:
     """Run the chains of one cell at its penalty, and measure them."""
-    known: dict[str, Any] = {}
-    if not has_labels(settings):
-        truth = true_coef(settings["n_features"], settings["n_nonzero"], settings["size"])
-        known = {"truth": truth, "record": ("active",)}
+    truth = true_coef(settings["n_features"], settings["n_nonzero"], settings["size"])
+    of_labels = has_labels(settings)
+    known = {"record": ("data",)} if of_labels else {"truth": truth, "record": ("active",)}
     problem = problem_of(settings)
     began = time.perf_counter(), time.process_time()
     chains = shtarkov.sample(
@@ -124,8 +123,11 @@ def sample(settings: Settings) -> CellResult:
         **sampler_options(settings),
     )
     cpu_share = (time.process_time() - began[1]) / (time.perf_counter() - began[0])
-    take = measure_labels if has_labels(settings) else measure
-    row = take(chains, settings["n_samples"], min(cpu_share, 1.0))
+    cpu_share = min(cpu_share, 1.0)
+    if of_labels:
+        row = measure_labels(chains, problem, truth, cpu_share)
+    else:
+        row = measure(chains, settings["n_samples"], cpu_share)
     return CellResult(row, chains if settings["keep_traces"] else None)
 
 

@@ -35,38 +35,39 @@ class Pool(NamedTuple):
     ----------
     n_jobs : how many; None leaves it to the backend
     streams : whether results come back one by one, or a batch at a time
+    owner : the process of which the workers are children, and without which they end
     """
 
     n_jobs: int | None
     streams: bool
+    owner: int | None = None
 
     def results(self, cells: Sequence[Cell]) -> Iterator[Finished]:
         """Run cells; give each with its result, in the order in which they finish."""
         if not cells:
             return
         if self.streams:
-            yield from self._parallel("generator_unordered")(_tasks(cells))
+            yield from self._parallel("generator_unordered")(self._tasks(cells))
             return
         for start in range(0, len(cells), BATCH):
-            yield from self._parallel("list")(_tasks(cells[start : start + BATCH]))
+            yield from self._parallel("list")(self._tasks(cells[start : start + BATCH]))
+
+    def _tasks(self, cells: Sequence[Cell]) -> Iterator[Any]:
+        return (joblib.delayed(_finish)(cell, self.owner) for cell in cells)
 
     def _parallel(self, return_as: str) -> Any:
         # One cell a task: a result is kept as soon as it is there.
         return joblib.Parallel(n_jobs=self.n_jobs, return_as=return_as, batch_size=1)
 
 
-def _tasks(cells: Sequence[Cell]) -> Iterator[Any]:
-    return (joblib.delayed(_finish)(cell, os.getpid()) for cell in cells)
-
-
-def _finish(cell: Cell, owner: int) -> Finished:
-    if os.getppid() == owner:
+def _finish(cell: Cell, owner: int | None) -> Finished:
+    if owner not in {None, os.getpid()}:
         _end_with(owner)
     return cell, do(cell)
 
 
 @functools.cache
-def _end_with(owner: int) -> None:
+def _end_with(owner: int | None) -> None:
     """End this process soon after the one that started it was killed: nobody takes its result."""
 
     def watch() -> None:
@@ -99,7 +100,7 @@ def workers(backend: str, n_jobs: int, scheduler: str | None) -> Iterator[Pool]:
         ):
             # Said when a process grown by compiling is replaced by a fresh one.
             warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
-            yield Pool(n_jobs, streams=True)
+            yield Pool(n_jobs, streams=True, owner=os.getpid())
         return
     connect = _dask if backend == "dask" else _ray
     with connect(n_jobs, scheduler), joblib.parallel_config(backend=backend):

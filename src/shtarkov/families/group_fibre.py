@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from shtarkov._jit import kernel
-from shtarkov.families.active_work import subtract_rows
+from shtarkov.families.active_work import dot, subtract_rows
 from shtarkov.families.group_newton import (
     apply_root,
     bend_all,
@@ -31,6 +31,7 @@ from shtarkov.families.group_newton import (
     is_kept,
 )
 from shtarkov.linalg.cholesky import solve_factored
+from shtarkov.linalg.small_eigen import symmetric_modes
 from shtarkov.types import Status
 
 OK = int(Status.OK)
@@ -63,11 +64,11 @@ def tangent_modes(family, work, a):
         for j in range(size):
             block[i, j] = work.bent[first + i, first + j]
             along[i] += block[i, j] * u[j]
-    middle = np.dot(u, along)
+    middle = dot(u, along)
     for i in range(size):
         for j in range(size):
             block[i, j] += middle * u[i] * u[j] - along[i] * u[j] - u[i] * along[j]
-    values, vectors = np.linalg.eigh(block)
+    values, vectors = symmetric_modes(block)
     zeros = 1  # that of u, and those of coefficients held at zero, come first
     for i in range(first, last):
         zeros += 0 if is_kept(family.l1, work.units[i]) else 1

@@ -11,7 +11,9 @@ factor, so under the luckiness law with weight w the conditional density of A is
 theta the eigenvalues of A; in the eigenvalues alone there is also prod_{i<j} |theta_i - theta_j|.
 On the identity design this is the density of singular values given those below lam. The moves are
 Metropolis steps on ln theta, all at once and one at a time; their scale depends on the rank only,
-which they do not change. Rotations of A are left to the flow.
+which they do not change. Which one is drawn at random: the places of the values are those of a
+sorted decomposition, made anew by the next solve, and a sweep in that order would have no reverse
+once two values have changed places. Rotations of A are left to the flow.
 """
 
 from __future__ import annotations
@@ -91,6 +93,7 @@ def refresh_singular_values(family, weight, y, work, rng):
         present = try_scaling(family, weight, work, 0, rank, together, present, rng)
     if has_equal_scales(family) or rank * work.values.size <= LARGEST_SINGLE:
         single = STEP / math.sqrt(p + q - 1)
-        for i in range(rank):
+        for _ in range(rank):
+            i = int(rank * rng.random())
             present = try_scaling(family, weight, work, i, i + 1, single, present, rng)
     shift_data(family, before, y, work)

@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from shtarkov import SparseSVM, sample
+from shtarkov.experiments.label_fits import label_fits
 from shtarkov.experiments.measures import (
     classic_rhat,
     clock,
@@ -73,3 +75,19 @@ def test_times_are_known_by_their_names():
     assert [is_timed(name) for name in names] == [
         True, True, True, False, False,
     ]  # fmt: skip
+
+
+@pytest.mark.needs_jit
+def test_coefficients_at_recorded_labels_are_those_of_the_chain(rng):
+    problem = SparseSVM(rng.standard_normal((12, 4)))
+    chains = sample(
+        problem, 3.0, sampler="label_flips", n_draws=60, n_warmup=20, n_chains=2, seed=3,
+        record=("data",), progress=False,
+    )  # fmt: skip
+    assert 0 < (chains.k > 0).mean() < 1
+    mse, active = label_fits(problem, chains, np.zeros(4), 60)
+    np.testing.assert_array_equal(active.sum(axis=2), chains.k)
+    # With no true coefficients the error is the mean square, which the l1 norm bounds.
+    assert (mse <= chains.norm**2 / 4 + 1e-9).all()
+    assert (mse >= chains.norm**2 / 16 - 1e-9).all()
+    assert label_fits(problem, chains, np.zeros(4), 30)[1].shape == (2, 30, 4)

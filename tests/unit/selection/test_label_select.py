@@ -83,7 +83,7 @@ def test_a_light_weight_far_below_a_large_penalty_is_climbed_to():
 def test_the_shortest_code_wins_and_brings_its_classifier():
     X, y = some_labels(seed=1, n=40, d=4, noise=0.3)
     problem = SparseLogistic(X, fit_intercept=True)
-    options = {"seed": 1, "std_error": 0.5, "n_grid": 7}
+    options = {"seed": 1, "std_error": 0.5, "lams": [2.0, 0.5, 0.12, 0.06]}
     report = select(problem, np.where(y, "yes", "no"), **options)
     assert report.winner in ("matched", "free")
     assert report.codelength == min(code.nats for code in report.codelengths.values())
