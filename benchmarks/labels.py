@@ -62,15 +62,15 @@ def row(loss: str, n_features: int, share: float) -> str:
     step = min(draw(chain, n_draws) for _ in range(REPETITIONS)) / n_draws
     chain.extend(3 * n_draws)
     trace = np.concatenate([segment.trace for segment in chain.segments])
-    sizes = [(effective_size(trace[:, i]) or 0.0) / len(trace) for i in (ENVELOPE, N_SUPPORT)]
-    if loss == "hinge":
-        sizes[1] = (effective_size(trace[:, N_MARGIN]) or 0.0) / len(trace)
+    margin = N_MARGIN if loss == "hinge" else N_SUPPORT
+    sizes = [effective_size(trace[:, i]) for i in (ENVELOPE, margin)]
+    shares = ["constant" if size is None else f"{size / len(trace):.2f}" for size in sizes]
+    rates = ["" if size is None else f"{size / len(trace) / step:,.0f}" for size in sizes]
     paper = f"{PAPER[n_features]}" if n_features in PAPER else ""
     residual = trace[:, RESIDUAL].max() if loss == "hinge" else trace[:, GAP].max()
     return (
         f"| {loss} | {n_features} | {share} | {trace[:, ACTIVE].mean():.1f} | {step * 1e6:.0f} µs "
-        f"| {sizes[0]:.2f} | {sizes[1]:.2f} | {sizes[0] / step:,.0f} | {sizes[1] / step:,.0f} "
-        f"| {paper} | {residual:.0e} |"
+        f"| {shares[0]} | {shares[1]} | {rates[0]} | {rates[1]} | {paper} | {residual:.0e} |"
     )
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from shtarkov import SparseLogistic, SparseSVM, complexity, complexity_path, sample
 from shtarkov.complexity.label_enumeration import enumerate_labels, label_table
-from shtarkov.complexity.label_ladder import LabelLadder, Law, towards
+from shtarkov.complexity.label_ladder import LabelLadder
+from shtarkov.complexity.label_law import Law, towards
 from shtarkov.diagnostics.convergence import mean_error
 from shtarkov.families.sparse_svm import label_family
 from shtarkov.progress import resolve_progress

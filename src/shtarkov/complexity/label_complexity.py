@@ -10,16 +10,20 @@ import numpy as np
 from shtarkov.blas import one_blas_thread
 from shtarkov.complexity.label_base import ln_c_without_columns
 from shtarkov.complexity.label_enumeration import LARGEST_N, enumerate_labels
-from shtarkov.complexity.label_ladder import LabelLadder, Law, towards
+from shtarkov.complexity.label_ladder import LabelLadder
+from shtarkov.complexity.label_law import Law, towards
 from shtarkov.complexity.label_path import label_path
 from shtarkov.complexity.region import Luckiness, NormBall
 from shtarkov.complexity.result import ComplexityResult
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.label_problems import LabelProblem, refuse_sigma, stated_eta
 from shtarkov.families.sparse_svm import label_family, largest_lam_max
-from shtarkov.progress import resolve_progress, tracked
+from shtarkov.progress import METER_UNITS, Meter, resolve_progress, tracked
 from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
+
+# What the bar expects of a climb before it knows: draws of every chain.
+USUAL_DRAWS = 500
 
 
 def label_complexity(
@@ -86,11 +90,11 @@ def _bridged(
     with (
         InterruptWatch(),
         one_blas_thread(),
-        tracked(resolve_progress(progress), 1, "ln C of labels") as bar,
+        tracked(resolve_progress(progress), METER_UNITS, "ln C of labels") as bar,
     ):
-        ladder = LabelLadder(
-            label_family(problem, lam), seed=chosen, n_chains=n_chains, n_jobs=n_jobs, bar=bar
-        )
+        family, meter = label_family(problem, lam), Meter(bar)
+        ladder = LabelLadder(family, seed=chosen, n_chains=n_chains, n_jobs=n_jobs, bar=meter)
+        meter.plan(USUAL_DRAWS * n_chains)
         ladder.climb(towards(law))
         ladder.settle()
         ln_c, covariance = ladder.refine([law], std_error, max_draws)

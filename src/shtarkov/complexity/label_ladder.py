@@ -14,13 +14,13 @@ ln C is ln binom(N, n_positive).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from shtarkov.complexity.label_base import log_counts
+from shtarkov.complexity.label_law import Goal, Law, Moments, between, distance, longest_share
 from shtarkov.complexity.label_rung import (
+    LEAST_SIZE,
     MAX_GROWTH,
     MAX_ROUNDS,
     TOLERATED,
@@ -34,7 +34,7 @@ from shtarkov.complexity.label_rung import (
 from shtarkov.complexity.mbar import MultiState, block_labels, mbar
 from shtarkov.complexity.threads import advance_chains
 from shtarkov.families.label_family import LabelFamily
-from shtarkov.progress import Progress
+from shtarkov.progress import Meter, Progress
 from shtarkov.sampling.label_tower import LabelTower
 from shtarkov.seeds import rng_for
 from shtarkov.types import Floats, Ints
@@ -45,9 +45,6 @@ REACH = 1.5
 # A law this close, in the same unit, is read off by reweighting.
 CLOSE = 0.3
 PILOT = 30
-# A step in eta is at most the first of these, or the second as a share of eta.
-FIRST_ETA = 0.3
-GROWTH = 0.4
 # Moves between two draws: few, since it is the trades that bring fresh labels up the ladder.
 MOST_MOVES = 6
 LARGEST_LADDER = 60
@@ -61,29 +58,6 @@ LEAST_BLOCKS, MOST_BLOCKS = 4, 25
 TRADES_INDEX = 20_000
 
 
-class Law(NamedTuple):
-    """Weights of F and of |w|_1 in the energy: a = eta, b = eta tau."""
-
-    a: float
-    b: float
-
-    @property
-    def tau(self) -> float:
-        """Weight of the norm within the objective."""
-        return self.b / self.a if self.a > 0.0 else 0.0
-
-
-class Moments(NamedTuple):
-    """Mean and covariance of (F, |w|_1) at a law."""
-
-    mean: Floats
-    covariance: Floats
-
-
-# Where a climb wants to go next, from where it is and the moments there.
-Goal = Callable[[Law, Moments], Law]
-
-
 class LabelLadder:
     """Sampled laws at one penalty, the first of them flat.
 
@@ -92,6 +66,7 @@ class LabelLadder:
     family : the compiled family at its penalty
     seed, first_index : chains are addressed by (seed, first_index + rung, chain)
     n_chains : independent chains of every rung
+    bar : told of draws; a meter, the bar of this ladder alone, is told how many are left as well
     n_positive : keep to labelings with this many positive labels
     """
 
@@ -143,22 +118,26 @@ class LabelLadder:
     def climb(self, goal: Goal) -> None:
         """Add laws, each within reach of the last, until the goal is close.
 
-        Steps are also short beside eta itself: before labels order, which they may do at once,
-        their spread says nothing of what follows.
+        Steps are also short beside eta and tau themselves: before labels order, or columns enter,
+        which may happen at once, the spread says nothing of what follows.
         """
         for _ in range(LARGEST_LADDER):
             here = law_of(self.rungs[-1])
             moments = _moments(self.rungs[-1])
             wanted = goal(here, moments)
-            step = np.array([wanted.a - here.a, wanted.b - here.b])
-            spread = math.sqrt(max(float(step @ moments.covariance @ step), 0.0))
-            share = 1.0 if spread <= REACH else REACH / spread
-            longest = max(FIRST_ETA, GROWTH * here.a)
-            if step[0] > longest:
-                share = min(share, longest / step[0])
+            spread = distance(here, wanted, moments)
+            share = min(1.0 if spread <= REACH else REACH / spread, longest_share(here, wanted))
             if spread <= CLOSE and share == 1.0 and len(self.rungs) > 1:
                 return
-            self._add(Law(here.a + share * step[0], here.b + share * step[1]), len(self.rungs))
+            self._add(between(here, wanted, share), len(self.rungs))
+
+    def reaches(self, law: Law) -> bool:
+        """Whether some rung is close enough to a law for its draws to speak of it."""
+        return any(
+            distance(law_of(rung), law, _moments(rung)) <= REACH
+            and longest_share(law_of(rung), law) >= 1.0
+            for rung in self.rungs
+        )
 
     def settle(self) -> None:
         """Join the chains into towers, let them trade, and put laws where trades are rare."""
@@ -170,8 +149,7 @@ class LabelLadder:
                 break
             for place in rare[::-1]:
                 below, above = law_of(self.rungs[place]), law_of(self.rungs[place + 1])
-                middle = Law(0.5 * (below.a + above.a), 0.5 * (below.b + above.b))
-                self._add(middle, int(place) + 1)
+                self._add(between(below, above, 0.5), int(place) + 1)
         if not self.towers:
             self._join()
 
@@ -228,17 +206,23 @@ class LabelLadder:
         return self.base + solution.ln_ratio[first:], solution.covariance[first:, first:]
 
     def refine(self, points: list[Law], std_error: float, max_draws: int) -> tuple[Floats, Floats]:
-        """Draw until ln C at all points has the wanted error, if `max_draws` allows."""
+        """Draw until ln C at all points has the wanted error, if `max_draws` allows.
+
+        And until chains have forgotten their start: an error from fewer draws says little.
+        """
         if self.n_tower_draws == 0:
             self.extend(FIRST_DRAWS)
         for _ in range(MAX_ROUNDS):
             ln_c, covariance = self.ln_c(points)
             error = math.sqrt(float(np.diag(covariance).max()))
-            done = self.n_tower_draws
-            if error <= TOLERATED * std_error or done >= max_draws:
+            size, done = convergence(self.rungs)[1], self.n_tower_draws
+            lacking = 1.0 if size is None else LEAST_SIZE / size
+            if max(error / (TOLERATED * std_error), lacking) <= 1.0 or done >= max_draws:
                 break
-            growth = min(MAX_GROWTH, 1.1 * (error / std_error) ** 2)
-            self.extend(int(min(max_draws, math.ceil(growth * done))) - done)
+            wanted = 1.1 * max((error / std_error) ** 2, lacking) * done
+            if isinstance(self.bar, Meter):
+                self.bar.plan(int(wanted - done) * self.n_chains, std_error=error)
+            self.extend(int(min(max_draws, math.ceil(min(MAX_GROWTH * done, wanted)))) - done)
         return ln_c, covariance
 
     @property
@@ -266,8 +250,3 @@ def _moments(rung: LabelRung) -> Moments:
     """Give the moments of a rung from its own draws."""
     pair = np.stack([rung.fit.ravel(), rung.norm.ravel()])
     return Moments(pair.mean(axis=1), np.cov(pair))
-
-
-def towards(law: Law) -> Goal:
-    """Climb to a law that is known."""
-    return lambda here, moments: law

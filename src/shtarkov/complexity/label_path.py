@@ -26,6 +26,7 @@ from shtarkov.complexity.label_rung import (
     convergence,
     draw,
     make_rung,
+    missing_draws,
     mixing_warnings,
     neyman_counts,
     squared_error,
@@ -40,7 +41,7 @@ from shtarkov.complexity.quadrature import (
 from shtarkov.families.build import check_lams
 from shtarkov.families.label_problems import LabelProblem, refuse_sigma, stated_eta
 from shtarkov.families.sparse_svm import label_family, label_lam_max, largest_lam_max
-from shtarkov.progress import Progress, resolve_progress, tracked
+from shtarkov.progress import METER_UNITS, Meter, Progress, resolve_progress, tracked
 from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed, rng_for
 from shtarkov.types import Floats
@@ -82,9 +83,9 @@ def label_path(
     with (
         InterruptWatch(),
         one_blas_thread(),
-        tracked(resolve_progress(progress), 1, "ln C of labels") as bar,
+        tracked(resolve_progress(progress), METER_UNITS, "ln C of labels") as bar,
     ):
-        path = run.estimate(n_jobs, bar)
+        path = run.estimate(n_jobs, Meter(bar))
     where = grid.position
     return replace(
         path,
@@ -122,7 +123,7 @@ class _PathRun:
         self.n_chains, self.max_draws = n_chains, max_draws
         self.base = ln_c_without_columns(problem, eta)
 
-    def estimate(self, n_jobs: int | None, bar: Progress) -> ComplexityPath:
+    def estimate(self, n_jobs: int | None, bar: Meter) -> ComplexityPath:
         """Sample the ladder and integrate it; refine it while the integrand is not resolved."""
         start = self._start()
         low = float(np.log(self.lams.min()))
@@ -151,10 +152,11 @@ class _PathRun:
         return min(ABOVE_LARGEST * max(entries), largest_lam_max(self.problem))
 
     def _sample(
-        self, nodes: Floats, weights: Floats, n_jobs: int | None, bar: Progress
+        self, nodes: Floats, weights: Floats, n_jobs: int | None, bar: Meter
     ) -> list[LabelRung]:
         """Draw on the ladder until every ln C is within the wanted error."""
         rungs: list[LabelRung] = []
+        bar.plan(2 * PILOT * nodes.size * self.n_chains)
         for index, lam in enumerate(np.exp(nodes)):
             rung = make_rung(
                 label_family(self.problem, float(lam)),
@@ -172,12 +174,14 @@ class _PathRun:
             _, variances = _slopes(rungs)
             errors = np.sqrt(weights**2 @ variances)
             worst = int(np.argmax(errors))
-            if errors[worst] <= TOLERATED * self.wanted:
-                break
-            parts = weights[worst] ** 2 * variances
-            counts = neyman_counts(rungs, parts, self.wanted, self.max_draws)
+            counts = [missing_draws(rung, self.max_draws) for rung in rungs]
+            if errors[worst] > TOLERATED * self.wanted:
+                parts = weights[worst] ** 2 * variances
+                shares = neyman_counts(rungs, parts, self.wanted, self.max_draws)
+                counts = [max(pair) for pair in zip(counts, shares, strict=True)]
             if not any(counts):
                 break
+            bar.plan(sum(counts) * self.n_chains, std_error=float(errors[worst]))
             draw(rungs, counts, n_jobs, bar)
         return rungs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,8 @@ MAX_ROUNDS = 10
 # R-hat of independent short chains exceeds one by about the inverse of their effective size.
 MAX_RHAT = 1.01
 RHAT_NOISE = 12.0
+# Effective draws below which no error can be trusted.
+LEAST_SIZE = 25.0
 TOLERATED = 1.05
 
 
@@ -145,6 +148,15 @@ def neyman_counts(
     return [int(step) for step in np.ceil(np.maximum(total - draws, 0.0))]
 
 
+def missing_draws(rung: LabelRung, max_draws: int) -> int:
+    """Give how many more draws of each chain its rung needs before its errors can be trusted."""
+    size = convergence([rung])[1]
+    if size is None or size >= LEAST_SIZE:
+        return 0
+    wanted = math.ceil(min(1.2 * LEAST_SIZE / size, MAX_GROWTH) * rung.n_draws)
+    return max(0, min(wanted, max_draws) - rung.n_draws)
+
+
 def squared_error(series: Floats) -> float:
     """Give the squared Monte Carlo error of the mean of (chain, draw)."""
     return mean_error(series) ** 2
@@ -166,7 +178,9 @@ def convergence(rungs: Sequence[LabelRung]) -> tuple[float | None, float | None]
 
 
 def mixing_warnings(rhat: float | None, ess: float | None) -> tuple[str, ...]:
-    """Say so if chains disagree by more than their lengths explain."""
+    """Say so if chains are too short, or disagree by more than their lengths explain."""
+    if ess is not None and ess < LEAST_SIZE:
+        return (f"{ess:.0f} effective draws at one rung: run longer chains",)
     if rhat is not None and ess is not None and rhat > MAX_RHAT + RHAT_NOISE / ess:
         return (f"rank R-hat {rhat:.3f} at one rung: run longer chains",)
     return ()

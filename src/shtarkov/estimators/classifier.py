@@ -145,7 +145,8 @@ class SparseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         (N,) array of values of `classes_`
         """
-        return self.classes_[(self.decision_function(X) > 0.0).astype(np.int64)]
+        positive = self.decision_function(X) > 0.0
+        return self.classes_[positive.astype(np.int64)]
 
     def __sklearn_tags__(self) -> Any:
         """Declare two classes, and that sparse X is accepted."""

@@ -6,12 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from shtarkov.complexity.label_ladder import LabelLadder, Law, law_of
+from shtarkov.complexity.label_ladder import LabelLadder, law_of
+from shtarkov.complexity.label_law import Law, distance
 from shtarkov.errors import NotConverged
 from shtarkov.families.sparse_svm import label_family
 from shtarkov.progress import Progress
 from shtarkov.selection.label_data import LabelData, LabelPoint
-from shtarkov.selection.label_laws import Reweighting, Wanted
+from shtarkov.selection.label_laws import LONGEST_STEP, Reweighting, Wanted, largest_eta
 
 # Streams of one penalty start this far from those of the next.
 STREAMS = 200
@@ -61,7 +62,11 @@ class LabelNode:
         bar: Progress,
     ) -> None:
         self.data, self.point = data, data.point(lam)
-        self.goals = {name: Wanted(self.point, data.eta, name == "free") for name in wanted}
+        ceiling = largest_eta(data.n_samples)
+        self.goals = {
+            name: Wanted(self.point, data.eta, name == "free", ceiling) for name in wanted
+        }
+        self.laws: dict[str, Law] = {}
         self.codes: dict[str, LabelCode] = {}
         self.trouble = ""
         self.ladder = LabelLadder(
@@ -85,25 +90,24 @@ class LabelNode:
 
     def _look(self) -> None:
         """Climb to the best laws, sample, and correct them by all draws."""
-        laws: dict[str, Law] = {}
-        for attempt in range(MAX_CLIMBS + 1):
-            for goal in self.goals.values():
-                self.ladder.climb(goal)
+        waiting = list(self.goals)
+        for _ in range(MAX_CLIMBS + 1):
+            for name in waiting:
+                self.ladder.climb(self.goals[name])
             self.ladder.settle()
             self.ladder.extend(FIRST_DRAWS)
             weighed = Reweighting(self.ladder)
-            laws = {name: self._best(weighed, goal) for name, goal in self.goals.items()}
-            if attempt == MAX_CLIMBS or all(
-                self._within(weighed, goal, laws[name]) for name, goal in self.goals.items()
-            ):
+            self.laws = {name: self._best(weighed, goal) for name, goal in self.goals.items()}
+            waiting = [name for name in self.goals if not self._within(weighed, name)]
+            if not waiting:
                 break
-        self.laws = laws
 
     def _best(self, weighed: Reweighting, goal: Wanted) -> Law:
-        """Start from the rung that already codes the data best."""
-        allowed = [law_of(rung) for rung in self.ladder.rungs[1:]]
-        allowed = [law for law in allowed if self._allows(goal, law)] or allowed[-1:]
-        start = min(allowed, key=lambda law: goal.length(law) + weighed.ln_c(law))
+        """Start from the rung that already codes the data best, or from where rungs point to."""
+        laws = [law_of(rung) for rung in self.ladder.rungs[1:]]
+        allowed = [law for law in laws if self._allows(goal, law)]
+        starts = allowed or [goal(law, weighed.moments(law)) for law in laws]
+        start = min(starts, key=lambda law: goal.length(law) + weighed.ln_c(law))
         return weighed.best(goal, start)
 
     def _allows(self, goal: Wanted, law: Law) -> bool:
@@ -112,15 +116,12 @@ class LabelNode:
         stated = goal.eta is None or abs(law.a - goal.eta) <= 1e-9 * goal.eta
         return stated and (goal.free or matched)
 
-    def _within(self, weighed: Reweighting, goal: Wanted, law: Law) -> bool:
-        """Whether Newton's step from the law goes nowhere: it is the best, not the last reached."""
+    def _within(self, weighed: Reweighting, name: str) -> bool:
+        """Whether a code's law is near a rung, and Newton's step from it goes nowhere."""
+        law = self.laws[name]
         moments = weighed.moments(law)
-        aim = goal(law, moments)
-        step = (aim.a - law.a, aim.b - law.b)
-        spread = sum(
-            step[i] * step[j] * float(moments.covariance[i, j]) for i in (0, 1) for j in (0, 1)
-        )
-        return math.sqrt(max(spread, 0.0)) < 1.0
+        aim = self.goals[name](law, moments)
+        return distance(law, aim, moments) < LONGEST_STEP and self.ladder.reaches(law)
 
     def refine(self, std_error: float, max_draws: int) -> None:
         """Draw until every code has the wanted error, if `max_draws` allows."""
@@ -150,7 +151,9 @@ class LabelNode:
 
     def doubts(self) -> list[str]:
         """List what would make an expert distrust the codes."""
-        return list(self.ladder.diagnostics()[2])
+        beyond = [name for name, law in self.laws.items() if not self.ladder.reaches(law)]
+        worries = [f"the {name} code's best weights lie beyond the laws drawn" for name in beyond]
+        return [*worries, *self.ladder.diagnostics()[2]]
 
     def evidence(self) -> dict[str, Any]:
         """Give the diagnostics behind the codes."""

@@ -20,13 +20,21 @@ from shtarkov.compile_notice import compile_notice
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_lams, check_non_negative
 from shtarkov.families.label_problems import LabelProblem, refuse_sigma
-from shtarkov.progress import Progress, resolve_progress, tracked
+from shtarkov.progress import (
+    METER_UNITS,
+    InnerProgress,
+    Meter,
+    Progress,
+    resolve_progress,
+    tracked,
+)
 from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
 from shtarkov.selection.label_data import LabelData, make_label_data
 from shtarkov.selection.label_node import LabelNode
 from shtarkov.selection.label_verdict import assemble_labels
 from shtarkov.selection.report import SelectionReport
+from shtarkov.settings import check_run
 from shtarkov.types import Floats
 
 LABEL_CRITERIA = {
@@ -44,6 +52,9 @@ CONTENDING = 3.0
 # The curve has passed its minimum once this far above it, in nats and in standard errors.
 CLEARLY_PASSED = 3.0
 PASSED_ERRORS = 3.0
+# What the bar expects: penalties until the curve has turned, and draws of every chain at each.
+USUAL_PENALTIES = 8
+USUAL_DRAWS = 500
 
 
 def select_labels(
@@ -60,12 +71,12 @@ def select_labels(
     n_jobs: int | None = None,
     seed: int | np.random.SeedSequence | None = None,
     progress: bool | Progress | None = None,
-    max_draws: int = 200_000,
+    max_draws: int = 4_000,
 ) -> SelectionReport:
     """Choose a sparse classifier for labels; the arguments are those of `select`.
 
     The grid has at most 14 penalties, or `n_grid` if that is fewer: codelengths are smooth in the
-    penalty, and each costs a ladder of chains.
+    penalty, and each costs a ladder of chains. `max_draws` is for each chain of a ladder.
     """
     began = time.perf_counter()
     if criterion not in LABEL_CRITERIA:
@@ -73,6 +84,7 @@ def select_labels(
         raise InvalidProblem(msg)
     refuse_sigma(sigma)
     check_non_negative(conservative, "conservative")
+    check_run(std_error=std_error, max_draws=max_draws, n_chains=n_chains, n_jobs=n_jobs)
     chosen, data = resolve_seed(seed), make_label_data(problem, y)
     options = {"seed": chosen, "n_chains": n_chains, "n_jobs": n_jobs}
     given = None if lams is None else check_lams(lams).lams[::-1]
@@ -81,9 +93,9 @@ def select_labels(
         InterruptWatch(),
         one_blas_thread(),
         compile_notice(),
-        tracked(bar, 1, "codelengths of labels"),
+        tracked(bar, METER_UNITS, "codelengths of labels"),
     ):
-        race = _Race(data, LABEL_CRITERIA[criterion], max_draws, {**options, "bar": bar})
+        race = _Race(data, LABEL_CRITERIA[criterion], max_draws, Meter(bar), options)
         race.run(given, min(n_grid, MOST_PENALTIES), std_error)
     return assemble_labels(
         data,
@@ -101,10 +113,15 @@ class _Race:
     """The ladders of one selection, from large penalties to small."""
 
     def __init__(
-        self, data: LabelData, wanted: tuple[str, ...], max_draws: int, options: dict[str, Any]
+        self,
+        data: LabelData,
+        wanted: tuple[str, ...],
+        max_draws: int,
+        meter: Meter,
+        options: dict[str, Any],
     ) -> None:
         self.data, self.wanted = data, wanted
-        self.max_draws, self.options = max_draws, options
+        self.max_draws, self.meter, self.options = max_draws, meter, options
         self.nodes: list[LabelNode] = []
         self.n_made, self.is_stopped = 0, False
 
@@ -120,14 +137,19 @@ class _Race:
             self.is_stopped = True
 
     def _sample(self, given: Floats | None, n_grid: int, std_error: float) -> None:
+        n_lams = min(n_grid, USUAL_PENALTIES) if given is None else given.size
         for lam in self._default_grid(n_grid) if given is None else given:
+            self._tell(max(1, n_lams - self.n_made) + (3 if given is None else 1))
             self._add(float(lam), COARSE * std_error)
             if given is None and self._passed():
                 break
         if given is None:
             for lam in self._between():
+                self._tell(2)
                 self._add(lam, COARSE * std_error)
-        for node in self._contenders(std_error):
+        contenders = self._contenders(std_error)
+        for place, node in enumerate(contenders):
+            self._tell(len(contenders) - place)
             node.refine(std_error, self.max_draws)
 
     def _default_grid(self, n_grid: int) -> Iterator[float]:
@@ -135,15 +157,19 @@ class _Race:
         return (largest * STEP**place for place in range(n_grid))
 
     def _add(self, lam: float, std_error: float) -> None:
-        node = LabelNode(self.data, lam, self.wanted, place=self.n_made, **self.options)
+        bar = InnerProgress(self.meter)
+        node = LabelNode(self.data, lam, self.wanted, place=self.n_made, bar=bar, **self.options)
         self.n_made += 1
         node.refine(std_error, self.max_draws)
         self.nodes.append(node)
         self.nodes.sort(key=lambda item: -item.lam)
-        best = self._best()
+
+    def _tell(self, n_left: int) -> None:
+        """Tell the bar how many penalties are left, and the shortest code so far."""
+        best, numbers = self._best(), {}
         if best is not None:
-            nats, error = _least(best)
-            self.options["bar"].advance(0, lam=best.lam, nats=nats, error=error)
+            numbers = dict(zip(("nats", "error"), _least(best), strict=True), lam=best.lam)
+        self.meter.plan(n_left * USUAL_DRAWS * self.options["n_chains"], **numbers)
 
     def _best(self) -> LabelNode | None:
         coded = [node for node in self.nodes if node.codes]

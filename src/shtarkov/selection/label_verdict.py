@@ -9,7 +9,7 @@ import numpy as np
 
 from shtarkov.complexity.ladder import INTERRUPTED
 from shtarkov.selection.label_data import LabelData
-from shtarkov.selection.label_laws import LARGEST_ETA
+from shtarkov.selection.label_laws import largest_eta
 from shtarkov.selection.label_node import LabelCode, LabelNode
 from shtarkov.selection.report import Code, CodelengthCurve, SelectionReport
 from shtarkov.selection.verdict import COIN_TOSS
@@ -147,11 +147,21 @@ def _reasons(
         troubles = [item.trouble for item in nodes if item.trouble]
         return troubles[:1] if len(troubles) == len(nodes) else []
     reasons = node.doubts()
-    if node is nodes[-1] and len(nodes) > 1:
+    if node is nodes[-1] and _still_falling(nodes, winner):
         reasons.append("the shortest code is at the smallest penalty tried: extend the grid")
     if best.std_error > 1.5 * std_error:
         reasons.append("the standard error asked for was not reached: raise max_draws")
     return reasons
+
+
+def _still_falling(nodes: list[LabelNode], name: str) -> bool:
+    """Whether a code is clearly shorter at the smallest penalty than at the one before.
+
+    Labels that can be separated leave it flat towards zero: nothing is to be found there.
+    """
+    if len(nodes) < 2:
+        return False
+    return name not in nodes[-2].codes or not _close(nodes[-2], nodes[-1], name, 2.0)
 
 
 def _notes(codes: dict[str, Code], winner: str, best: Code, data: LabelData) -> list[str]:
@@ -161,6 +171,7 @@ def _notes(codes: dict[str, Code], winner: str, best: Code, data: LabelData) -> 
         gap = other.nats - best.nats
         if name != winner and gap < COIN_TOSS:
             notes.append(f"the {name} code is only {gap:.1f} nats longer: close to a coin toss")
-    if data.eta is None and best.eta is not None and best.eta > 0.999 * LARGEST_ETA:
-        notes.append(f"eta is at the largest value tried, {LARGEST_ETA:g}")
+    ceiling = largest_eta(data.n_samples)
+    if data.eta is None and best.eta is not None and best.eta > 0.999 * ceiling:
+        notes.append(f"eta is at the largest value tried, {ceiling:.3g}")
     return notes

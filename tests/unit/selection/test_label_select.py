@@ -11,7 +11,7 @@ from shtarkov import Lasso, SparseLogistic, SparseSVM, compare, select
 from shtarkov.complexity.label_enumeration import label_table
 from shtarkov.errors import InvalidProblem
 from shtarkov.selection.label_data import make_label_data
-from shtarkov.selection.label_laws import LARGEST_ETA, SMALLEST_RATIO
+from shtarkov.selection.label_laws import SMALLEST_RATIO, largest_eta
 
 pytestmark = pytest.mark.needs_jit
 N = 12
@@ -41,11 +41,11 @@ def test_the_best_eta_and_its_length_are_those_of_enumeration(loss, intercept):
     at_same_eta = exact_nats(data, point, table, code.eta, 0.8, 1)
     assert abs(code.nats - at_same_eta) < 4.0 * code.std_error
     best = minimize_scalar(
-        lambda eta: exact_nats(data, point, table, eta, 0.8, 1), bounds=(1e-3, LARGEST_ETA)
+        lambda eta: exact_nats(data, point, table, eta, 0.8, 1), bounds=(1e-3, largest_eta(N))
     )
     assert at_same_eta < best.fun + 0.05
     # The least is where the law's mean objective is the data's own, unless eta is at its end.
-    if code.eta < 0.99 * LARGEST_ETA:
+    if code.eta < 0.99 * largest_eta(N):
         mean = table.mean(table.envelope, best.x, None, data.n_positive)
         assert mean == pytest.approx(point.fit + 0.8 * point.norm, abs=1e-3)
 
@@ -65,10 +65,25 @@ def test_the_free_weight_of_the_norm_is_the_best_one():
     assert exact < min(exact_nats(data, point, table, 1.0, tau, 2) for tau in taus) + 0.05
 
 
+def test_a_light_weight_far_below_a_large_penalty_is_climbed_to():
+    # At the matched law next to no labels let a column in: its draws say nothing of light weights.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, 6))
+    y = X[:, 0] + X[:, 1] + 0.1 * rng.standard_normal(N) > 0.0
+    problem = SparseLogistic(X)
+    data = make_label_data(problem, y)
+    lam = 0.75 * data.lam_max
+    report = select(problem, y, lams=[lam], criterion="structure", **QUICK)
+    code = report.codelengths["free"]
+    assert code.tau < 0.1 * lam
+    exact = exact_nats(data, data.point(lam), label_table(problem, lam), 1.0, code.tau, 2)
+    assert abs(code.nats - exact) < 4.0 * code.std_error
+
+
 def test_the_shortest_code_wins_and_brings_its_classifier():
     X, y = some_labels(seed=1, n=40, d=4, noise=0.3)
     problem = SparseLogistic(X, fit_intercept=True)
-    options = {"seed": 1, "std_error": 0.5, "n_grid": 4}
+    options = {"seed": 1, "std_error": 0.5, "lams": [2.0, 0.5, 0.12, 0.06]}
     report = select(problem, np.where(y, "yes", "no"), **options)
     assert report.winner in ("matched", "free")
     assert report.codelength == min(code.nats for code in report.codelengths.values())
@@ -124,7 +139,7 @@ def test_conservative_takes_the_largest_penalty_within_the_errors():
     problem = SparseLogistic(X)
     options = {"seed": 3, "std_error": 0.5, "criterion": "prediction", "lams": [4.0, 3.9, 0.5]}
     plain = select(problem, y, **options)
-    careful = select(problem, y, conservative=50.0, **options)
+    careful = select(problem, y, conservative=500.0, **options)
     assert careful.lam == 4.0
     assert plain.lam <= careful.lam
 
