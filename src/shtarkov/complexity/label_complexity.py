@@ -87,11 +87,10 @@ def _bridged(
     """Climb from eta = 0, where ln C is N ln 2."""
     chosen = resolve_seed(seed)
     law = Law(eta, eta * (lam if where.tau is None else where.tau))
-    shown = resolve_progress(progress)
     with (
         InterruptWatch(),
         one_blas_thread(),
-        tracked(shown, METER_UNITS, "ln C of labels") as bar,
+        tracked(resolve_progress(progress), METER_UNITS, "ln C of labels") as bar,
     ):
         family, meter = label_family(problem, lam), Meter(bar)
         ladder = LabelLadder(family, seed=chosen, n_chains=n_chains, n_jobs=n_jobs, bar=meter)

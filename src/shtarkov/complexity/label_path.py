@@ -80,11 +80,10 @@ def label_path(
     grid = check_lams(lams)
     weight = stated_eta(problem, eta)
     run = _PathRun(problem, grid.lams, weight, std_error, resolve_seed(seed), n_chains, max_draws)
-    shown = resolve_progress(progress)
     with (
         InterruptWatch(),
         one_blas_thread(),
-        tracked(shown, METER_UNITS, "ln C of labels") as bar,
+        tracked(resolve_progress(progress), METER_UNITS, "ln C of labels") as bar,
     ):
         path = run.estimate(n_jobs, Meter(bar))
     where = grid.position
