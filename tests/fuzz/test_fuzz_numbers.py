@@ -16,7 +16,7 @@ import shtarkov
 from shtarkov.complexity.enumeration import enumerate_strata
 from shtarkov.errors import ShtarkovError
 from shtarkov.families import protocol
-from shtarkov.families.group_lasso import duality_gap
+from shtarkov.families.certificate import duality_gap
 from shtarkov.families.homotopy_lam import penalty_path
 from shtarkov.families.homotopy_y import solve_along_data
 from shtarkov.families.lasso import LassoFamily
