@@ -48,7 +48,7 @@ def test_the_share_of_absolute_values_reaches_the_problem(data):
 def test_every_way_to_say_the_groups_gives_the_same_model(data):
     X, y = data
     frame = pd.DataFrame(X, columns=["a_1", "a_2", "a_3", "b_1", "b_2", "b_3"])
-    by_label = GroupLassoNML(list("aaabbb"), **QUICK).fit(X, y)
+    by_label = GroupLassoNML(list("aaabbb"), **QUICK).fit(frame, y)
     for groups in (
         "prefix",
         [["a_1", "a_2", "a_3"], ["b_1", "b_2", "b_3"]],

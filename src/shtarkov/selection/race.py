@@ -62,7 +62,9 @@ class Race:
         if self.grid.size == 0:
             return
         if "subset" in self.wanted:
-            self.candidates["subset"] = subset(self.data, self.candidates["empty"].code.nats)
+            found = subset(self.data, self.candidates["empty"].code.nats)
+            if math.isfinite(found.code.nats):  # as many rows as columns chosen leave no code
+                self.candidates["subset"] = found
         try:
             self._sample(std_error, conservative)
         except KeyboardInterrupt:
