@@ -1,9 +1,11 @@
 """Results on disk: one line of JSON per finished piece of work, written at once.
 
 Each process appends to a file of its own. A line is either there in full or, if the machine stopped
-in the middle of it, ignored when read and done again. What is on disk is never done twice.
+in the middle of it, ignored when read and done again. What is on disk is never done twice; files
+that were compressed to be kept count as well.
 """
 
+import gzip
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -19,8 +21,10 @@ def key_of(row: dict[str, Any]) -> Key:
 
 def read(folder: Path) -> Iterator[dict[str, Any]]:
     """Give all complete rows; a line cut short by a crash is passed over."""
-    for path in sorted(folder.glob("rows-*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
+    kept = [gzip.decompress(path.read_bytes()) for path in sorted(folder.glob("rows-*.jsonl.gz"))]
+    fresh = [path.read_bytes() for path in sorted(folder.glob("rows-*.jsonl"))]
+    for content in (*kept, *fresh):
+        for line in content.decode().splitlines():
             try:
                 yield json.loads(line)
             except json.JSONDecodeError:
