@@ -16,6 +16,8 @@ CELL = make_cell("sample", {"seed": 1, "model": "lasso"})
 
 @pytest.mark.parametrize("parquet", [True, False])
 def test_a_row_comes_back_as_it_went(tmp_path, parquet):
+    if parquet:
+        pytest.importorskip("pyarrow")
     store = Store(tmp_path, parquet=parquet)
     assert not store.has(CELL)
     store.write(CELL, CellResult(dict(ROW)))
