@@ -8,6 +8,7 @@ from shtarkov.families import protocol
 from shtarkov.families.certificate import duality_gap
 from shtarkov.families.lasso import LassoFamily
 from shtarkov.types import Status
+from tests.checks import observed, solved_work
 from tests.group_designs import correlated_groups, descend, make_family
 
 CAPACITY = 64
@@ -15,19 +16,6 @@ CAPACITY = 64
 
 def solve(family, y, capacity=CAPACITY):
     return protocol.solve(family, y, protocol.new_work(family, capacity))
-
-
-def solved_work(family, y):
-    work = protocol.new_work(family, CAPACITY)
-    protocol.image(family, y, work.z)
-    assert protocol.relax(family, y, work) == Status.OK
-    return work
-
-
-def observed(family, y):
-    row = np.zeros(len(obs.OBSERVABLES))
-    protocol.observe(family, family.lam, solved_work(family, y), row)
-    return row
 
 
 def relative_gap(family, y, fit):

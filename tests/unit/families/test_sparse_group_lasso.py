@@ -12,6 +12,7 @@ from shtarkov.families.certificate import duality_gap
 from shtarkov.families.compiled import family_of
 from shtarkov.families.lasso import LassoFamily
 from shtarkov.types import Status
+from tests.checks import observed, solved_work
 from tests.group_designs import correlated_groups, descend, make_family
 
 CAPACITY = 64
@@ -20,19 +21,6 @@ DESIGNS = {"tall": (12, (3, 1, 4, 2)), "wide": (5, (3, 2, 5, 2)), "one group": (
 
 def solve(family, y):
     return protocol.solve(family, y, protocol.new_work(family, CAPACITY))
-
-
-def solved_work(family, y):
-    work = protocol.new_work(family, CAPACITY)
-    protocol.image(family, y, work.z)
-    assert protocol.relax(family, y, work) == Status.OK
-    return work
-
-
-def observed(family, y):
-    row = np.zeros(len(obs.OBSERVABLES))
-    protocol.observe(family, family.lam, solved_work(family, y), row)
-    return row
 
 
 def thinned(rng, n=12, sizes=(4, 3, 4), lam=2.0, l1=0.8):
