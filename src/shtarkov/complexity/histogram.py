@@ -94,6 +94,17 @@ class HistogramSpectrum:
         """Say whether the draws visited the k that matter for this radius."""
         return self._missing_at_radius(radius) <= _BEYOND
 
+    def misses_below(self, radius: float) -> bool:
+        """Say whether the law of k at a radius leaves the visited k more below them than above.
+
+        Small k are reached with a larger tau, large k with a smaller one.
+        """
+        first, last = self.visited
+        law = strata.restricted_law(self.ln_a, radius)
+        below = float(law[: first + 1].sum()) if first > 0 else 0.0
+        beyond = float(law[last:].sum()) if last < self.largest else 0.0
+        return below > beyond
+
     def _with_error(self, functional: Callable[[Floats], Floats]) -> tuple[float, float]:
         spread = jackknife_error(functional(self.replicates))
         return float(functional(self.ln_a)), float(np.hypot(spread, self.reference_error))

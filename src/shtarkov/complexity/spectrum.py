@@ -21,7 +21,7 @@ from shtarkov.complexity import strata
 from shtarkov.complexity.closed_form import lasso_log_strata, orthogonal_norms
 from shtarkov.complexity.enumeration import enumerate_strata
 from shtarkov.complexity.histogram import HistogramSpectrum, combine_histograms, jackknife_error
-from shtarkov.complexity.ladder import INTERRUPTED
+from shtarkov.complexity.ladder import INTERRUPTED, TOLERATED
 from shtarkov.complexity.luckiness import LuckinessLadder, luckiness_ladder
 from shtarkov.complexity.path import penalty_path
 from shtarkov.complexity.path_result import ComplexityPath
@@ -39,8 +39,8 @@ from shtarkov.types import Floats
 # Up to this many columns all cells are enumerated in about a tenth of a second.
 ENUMERATE_UP_TO = 6
 DEFAULT_TAU_RATIO = 0.02
-# The ladder is widened this often, by this factor each time, until the law of k is covered.
-MAX_WIDENINGS = 6
+# The ladder is widened or sharpened this often, widened by this factor each time.
+MAX_LADDERS = 6
 WIDENING = 3.0
 
 
@@ -204,7 +204,7 @@ class _Sampling:
     def covering(
         self, low: float, high: float, radius: float | None, bar: Progress
     ) -> StratumSpectrum:
-        """Sample, and widen the ladder while the law of k at `radius` reaches beyond it."""
+        """Sample; widen the ladder until it holds the law of k at `radius`, then sharpen it."""
         matched = penalty_path(
             self.problem,
             [self.lam],
@@ -214,45 +214,48 @@ class _Sampling:
             progress=InnerProgress(bar),
             **self.options,
         )
-        spectrum = self._spectrum(matched, low, high, bar)
-        for _ in range(MAX_WIDENINGS):
-            if radius is None or spectrum.covers(radius=radius):
-                break
+        spectrum = self._spectrum(matched, low, high, self.std_error, bar)
+        if radius is None:
+            return spectrum
+        share = self.std_error
+        for _ in range(MAX_LADDERS):
             if INTERRUPTED in spectrum.warnings:
                 break
-            if _misses_below(spectrum, radius):
-                high *= WIDENING
+            if not spectrum.covers(radius=radius):
+                assert spectrum._histogram is not None
+                if spectrum._histogram.misses_below(radius):
+                    high *= WIDENING
+                else:
+                    low /= WIDENING
             else:
-                low /= WIDENING
-            spectrum = self._spectrum(matched, low, high, bar)
+                excess = self._excess(spectrum, radius)
+                if excess <= TOLERATED:
+                    break
+                share /= 1.1 * excess
+            spectrum = self._spectrum(matched, low, high, share, bar)
         return spectrum
 
+    def _excess(self, spectrum: StratumSpectrum, radius: float) -> float:
+        """Give the ladder's part of the error at a radius, in units of the part it may have.
+
+        The ladder is sampled for its ln C along tau; the weights of single k at a radius cost more.
+        """
+        error = spectrum.ln_c_restricted(radius)[1]
+        return math.sqrt(max(error**2 - spectrum._matched[1] ** 2, 0.0)) / self.std_error
+
     def _spectrum(
-        self, matched: ComplexityPath, low: float, high: float, bar: Progress
+        self, matched: ComplexityPath, low: float, high: float, share: float, bar: Progress
     ) -> StratumSpectrum:
         ladder = luckiness_ladder(
             family_of(self.problem, self.lam, self.sigma),
             low,
             high,
-            std_error=self.std_error,
+            std_error=share,
             seed=self.seed + 1,
             bar=bar,
             **self.options,
         )
         return _assemble(self.problem, self.lam, self.sigma, matched, ladder, self.seed)
-
-
-def _misses_below(spectrum: StratumSpectrum, radius: float) -> bool:
-    """Say whether the law of k runs off the visited range at its small end rather than its large.
-
-    Small k are reached with a larger tau, large k with a smaller one.
-    """
-    assert spectrum._histogram is not None
-    first, last = spectrum._histogram.visited
-    law = strata.restricted_law(spectrum.ln_a, radius)
-    at_first = float(law[: first + 1].sum()) if first > 0 else 0.0
-    at_last = float(law[last:].sum()) if last < spectrum._histogram.largest else 0.0
-    return at_first > at_last
 
 
 def _assemble(

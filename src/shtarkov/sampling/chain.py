@@ -23,6 +23,9 @@ FLOW_TIME = 1.3
 # Where the fibre move leaves flat directions to the flow, a move may take so many times longer.
 LONGEST_FLOW = 12.0
 MAX_LEAPS = 40
+# A weight above the penalty makes the walls of the strata so many times steeper. Steps shrink with
+# it, and moves by this power of it (benchmarks/steep_walls.py).
+STEEP_POWER = 2.0 / 3.0
 # Moves between two adjustments of the step size in warm-up.
 BATCH = 5
 # Room for this many active columns at first; doubled when a move needs more. Two k x k factors are
@@ -34,9 +37,9 @@ ROUNDS = 3.0
 MAX_FAILURE_SHARE = 0.01
 
 
-def flow_time_for(fibre_width: float) -> float:
-    """Give how long one move should follow the flow to cross the flat directions."""
-    return FLOW_TIME * min(max(fibre_width, 1.0), LONGEST_FLOW)
+def flow_time_for(fibre_width: float, steepness: float = 1.0) -> float:
+    """Give how long one move should follow the flow: across what is flat, but not past a wall."""
+    return FLOW_TIME * min(max(fibre_width, 1.0), LONGEST_FLOW) / steepness**STEEP_POWER
 
 
 def tuning_for(step_size: float, frequency_sq: float, flow_time: float = FLOW_TIME) -> Tuning:
@@ -73,8 +76,9 @@ class Chain:
         self.probe_every = probe_every
         self.keep_supports, self.keep_data = keep_supports, keep_data
         self.facts = facts_of(family)
-        self.flow_time = flow_time_for(self.facts.fibre_width)
-        self.tuning = tuning_for(FIRST_STEP, 1.0, self.flow_time)
+        self.steepness = max(1.0, self.weight / family.lam)
+        self.flow_time = flow_time_for(self.facts.fibre_width, self.steepness)
+        self.tuning = tuning_for(FIRST_STEP / self.steepness, 1.0, self.flow_time)
         self.segments: list[Recording] = []
         self.capacity = FIRST_CAPACITY
         start = rng.standard_normal(self.facts.n_dim)
@@ -125,14 +129,14 @@ class Chain:
     def warm_up(self, n_steps: int, target: float = 0.8) -> None:
         """Tune step size (Robbins-Monro) and omega^2 (from the mean df); draws are thrown away."""
         n_batches = n_steps // BATCH
-        log_step, frequency_sq = math.log(FIRST_STEP), 1.0
+        log_step, frequency_sq = math.log(FIRST_STEP / self.steepness), 1.0
         settled, dfs = [], []
         for batch in range(n_batches):
             recording = self._empty_recording(BATCH)._replace(probe_lams=np.zeros(0))
             self._run(recording, tuning_for(math.exp(log_step), frequency_sq, self.flow_time))
             gain = 1.5 / (batch + 1.0) ** 0.6
             log_step += gain * (float(recording.acceptance.mean()) - target)
-            log_step = min(log_step, math.log(FLOW_TIME))
+            log_step = min(log_step, math.log(min(self.flow_time, FLOW_TIME)))
             dfs.append(float(recording.trace[:, DF].mean()))
             if 2 * batch + 1 >= n_batches:
                 settled.append(log_step)
