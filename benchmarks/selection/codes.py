@@ -4,7 +4,7 @@ A race of all four codes holds the answers of every criterion: `prediction` is t
 empty and the matched code, `structure` of the empty and the free, `subset` of the empty and the
 subset code. (A free code that cannot win `auto` is sampled less accurately here than
 criterion="structure" would, and one that `auto` would not sample at all is sampled here.)
-`average` mixes the coefficients with weights exp(-codelength).
+`average` mixes the codes, and their penalties and supports, with weights exp(-codelength).
 `seconds` is that of the race; benchmarks/selection_time.py times the criteria one by one.
 """
 
@@ -51,7 +51,7 @@ def codes(data: DataSet, rng: np.random.Generator) -> dict[str, Choice]:
         winner = min(competing, key=lambda code: lengths[code])
         notes: dict[str, object] = {"winner": winner, "codelengths": lengths}
         answers[name] = _answer(part, race.candidates[winner], seconds, notes)
-    intercept, coef = part.problem.design.full_coefficients(part.response, average(usable))
+    intercept, coef = part.problem.design.full_coefficients(part.response, average(usable)[0])
     answers["average"] = Choice(coef, intercept, seconds)
     return answers
 

@@ -78,3 +78,28 @@ def test_the_search_sees_a_pair_of_columns_that_only_help_together():
     X[:, 4] = 30.0 * X[:, 9] + signal
     y = signal + 0.3 * generator.standard_normal(50)
     assert set(subset_code(X, y, 0.0, 50).support.tolist()) >= {4, 9}
+
+
+@pytest.mark.parametrize("sigma", [None, 1.0])
+def test_the_mixture_is_that_of_all_supports(sigma):
+    generator = np.random.default_rng(4)
+    for signal in (0.2, 0.6, 2.0):
+        X = generator.standard_normal((30, 9)) + generator.standard_normal((30, 1))
+        y = X[:, :3] @ np.full(3, signal) + generator.standard_normal(30)
+        length = SubsetLength(float(y @ y), 30, 9, sigma)
+        deltas, coefs = [], []
+        for k in range(1, 10):
+            for support in combinations(range(9), k):
+                coef = np.zeros(9)
+                fitted = np.linalg.lstsq(X[:, support], y, rcond=None)[0]
+                explained = float(np.sum((X[:, support] @ fitted) ** 2))
+                coef[list(support)] = length.shrinkage(k, explained) * fitted
+                deltas.append(float(length.delta(k, explained)))
+                coefs.append(coef)
+        weights = np.exp(-np.array(deltas) - logsumexp(-np.array(deltas)))
+        nats, mixed = subset_code(X, y, 0.0, 30, sigma=sigma).mixture()
+        assert nats < min(deltas)
+        # A code may leave supports out, never count one twice. Of a flat mixture, where signals
+        # are weak, the forty supports expanded do not meet all.
+        assert -1e-9 <= nats + logsumexp(-np.array(deltas)) < 0.25
+        np.testing.assert_allclose(mixed, weights @ np.array(coefs), atol=0.03)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,16 @@ FINE_KAPPAS = 25
 MAX_MOVES = 4
 
 
-@dataclass(frozen=True, slots=True)
+class FreeSurface(NamedTuple):
+    """Codelengths and sigmas at each (kappa, ratio kappa) of a window."""
+
+    kappas: Floats
+    ratios: Floats
+    sigmas: Floats
+    lengths: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FreeChoice:
     """The best free code.
 
@@ -55,6 +64,7 @@ class FreeChoice:
     at_edge : the minimum is at the side of the last window tried
     n_draws : draws behind it
     warnings : of the ladders
+    surface : the codelengths around it
     """
 
     codelength: float
@@ -66,6 +76,7 @@ class FreeChoice:
     at_edge: bool
     n_draws: int
     warnings: tuple[str, ...]
+    surface: FreeSurface
 
 
 def free_code(
@@ -208,6 +219,7 @@ def _search(
         bool(at_side or at_bottom),
         sum(ladder.n_draws for ladder in ladders),
         tuple(text for ladder in ladders for text in ladder.warnings),
+        FreeSurface(np.exp(fine), ratios, sigmas, lengths),
     )
 
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from shtarkov.errors import InvalidProblem
 from shtarkov.families.build import check_sigma
 from shtarkov.selection.subset_length import SubsetLength, g_grid
+from shtarkov.selection.subset_mixture import mix_supports
 from shtarkov.selection.subset_search import (
     N_POLISHED,
     Candidates,
@@ -48,6 +49,7 @@ class SubsetCode:
     sigma : the noise scale given or, when unknown, its estimate
     n_tried : supports compared
     runner_ups : next best supports, with their nats relative to the empty code
+    tried : all supports compared; None when none could be formed
     """
 
     support: Ints
@@ -62,6 +64,13 @@ class SubsetCode:
     sigma: float
     n_tried: int
     runner_ups: tuple[tuple[tuple[int, ...], float], ...]
+    tried: Candidates | None
+
+    def mixture(self) -> tuple[float, Floats]:
+        """Mix the supports near the best: nats relative to the empty code, mean coefficients."""
+        if self.tried is None:
+            return self.delta_nats, self.coef
+        return mix_supports(self.tried)
 
 
 def subset_code(
@@ -174,6 +183,7 @@ def _report(candidates: Candidates) -> SubsetCode:
         sigma=estimate if length.sigma is None else length.sigma,
         n_tried=len(ranked),
         runner_ups=tuple((other, nats) for nats, _, other in ranked[1 : N_RUNNER_UPS + 1]),
+        tried=candidates,
     )
 
 
@@ -193,6 +203,7 @@ def _empty(length: SubsetLength) -> SubsetCode:
         sigma=estimate if length.sigma is None else length.sigma,
         n_tried=0,
         runner_ups=(),
+        tried=None,
     )
 
 

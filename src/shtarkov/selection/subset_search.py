@@ -223,14 +223,14 @@ def _best_moves(
     correlation = Xt @ (candidates.y - basis @ along)
     outside = np.ones(column_sq.size, dtype=bool)
     outside[current] = False
-    gains = _gains(correlation, distance_sq, column_sq, outside)
+    gains = column_gains(correlation, distance_sq, column_sq, outside)
     best = int(np.argmax(gains))
     if current.size < candidates.max_size and gains[best] > 0.0:
         moves.append((np.append(current, best), float(gains[best])))
     if current.size * Xt.size > EXCHANGE_WORK:
         return moves
     shares = Xt @ units.T  # (D, k)
-    gains = _gains(
+    gains = column_gains(
         correlation[:, None] + shares * heights,
         distance_sq[:, None] + shares**2,
         column_sq[:, None],
@@ -244,7 +244,9 @@ def _best_moves(
     return moves
 
 
-def _gains(correlation: Floats, distance_sq: Floats, column_sq: Floats, allowed: Ints) -> Floats:
+def column_gains(
+    correlation: Floats, distance_sq: Floats, column_sq: Floats, allowed: Ints
+) -> Floats:
     """Drop of the squared residual from each column that may enter and is not dependent."""
     usable = allowed & (distance_sq > DEPENDENT_SHARE * column_sq)
     gains: Floats = np.where(usable, correlation**2 / np.where(usable, distance_sq, 1.0), 0.0)

@@ -38,8 +38,10 @@ def assemble(
     winner = min(candidates, key=lambda name: candidates[name].code.nats)
     best = candidates[winner]
     design = data.problem.design
-    is_average = criterion == "average"
-    chosen = average(candidates) if is_average else best.coef
+    chosen, hedges = best.coef, []
+    if criterion == "average":
+        chosen, made_of = average(candidates)
+        hedges.append(made_of)
     intercept, coef = design.full_coefficients(data.response, chosen)
     reasons = (
         *_reasons(candidates, winner, curve, choice, std_error),
@@ -65,7 +67,7 @@ def assemble(
         reasons=reasons,
         notes=(
             *_notes(candidates, winner, choice, data),
-            *([_mixture(candidates)] if is_average else []),
+            *hedges,
         ),
         sigma_known=data.sigma is not None,
         conservative=conservative,
@@ -80,24 +82,16 @@ def assemble(
     )
 
 
-def code_weights(candidates: dict[str, Candidate]) -> dict[str, float]:
-    """Give exp(-codelength) of every code, as shares of their sum."""
-    nats = np.array([item.code.nats for item in candidates.values()])
+def average(candidates: dict[str, Candidate]) -> tuple[Floats, str]:
+    """Average the coefficients of all codes' mixtures; say how much each code weighs."""
+    parts = {name: item.mixture() for name, item in candidates.items()}
+    nats = np.array([part.nats for part in parts.values()])
     weights = np.exp(np.min(nats) - nats)
-    return dict(zip(candidates, (weights / weights.sum()).tolist(), strict=True))
-
-
-def average(candidates: dict[str, Candidate]) -> Floats:
-    """Average the coefficients of all codes by their weights."""
-    shares = np.array(list(code_weights(candidates).values()))
-    return np.asarray(shares @ np.stack([item.coef for item in candidates.values()]))
-
-
-def _mixture(candidates: dict[str, Candidate]) -> str:
-    """Say what an average is made of."""
-    ranked = sorted(code_weights(candidates).items(), key=lambda item: -item[1])
-    parts = ", ".join(f"{share:.0%} {name}" for name, share in ranked if share >= 0.005)
-    return f"the coefficients are averages over the codes: {parts}"
+    weights /= weights.sum()
+    coef = np.asarray(weights @ np.stack([part.coef for part in parts.values()]))
+    ranked = sorted(zip(weights.tolist(), parts, strict=True), reverse=True)
+    shares = ", ".join(f"{share:.0%} {name}" for share, name in ranked if share >= 0.005)
+    return coef, f"the coefficients are averages over the codes: {shares}"
 
 
 def _near_ties(curve: MatchedCurve) -> tuple[float, ...]:

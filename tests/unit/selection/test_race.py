@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,9 +13,10 @@ from shtarkov.families.problems import Lasso
 from shtarkov.selection import free, matched, race
 from shtarkov.selection.candidates import Candidate
 from shtarkov.selection.data_part import make_data_part
+from shtarkov.selection.mixtures import of_penalties, single
 from shtarkov.selection.report import Code
 from shtarkov.selection.select import select
-from shtarkov.selection.verdict import average, code_weights
+from shtarkov.selection.verdict import average
 
 N_DIM = 50
 
@@ -56,7 +58,8 @@ def test_the_next_ladder_reaches_where_the_curve_should_have_risen():
 
 
 def candidate(nats, *coef):
-    return Candidate(Code(nats, 0.0, None, None, 1.0, len(coef)), np.array(coef), None)
+    code = Code(nats, 0.0, None, None, 1.0, len(coef))
+    return Candidate(code, np.array(coef), None, partial(single, nats, np.array(coef)))
 
 
 def test_codes_are_averaged_by_their_probabilities():
@@ -64,8 +67,21 @@ def test_codes_are_averaged_by_their_probabilities():
         "empty": candidate(7.0 + math.log(3.0), 0.0, 0.0),
         "matched": candidate(7.0, 4.0, -8.0),
     }
-    assert code_weights(candidates) == pytest.approx({"empty": 0.25, "matched": 0.75})
-    np.testing.assert_allclose(average(candidates), [3.0, -6.0])
+    coef, made_of = average(candidates)
+    assert made_of.endswith("75% matched, 25% empty")
+    np.testing.assert_allclose(coef, [3.0, -6.0])
+
+
+def test_a_code_is_averaged_over_its_penalties(strong):
+    problem, y = strong
+    data = make_data_part(problem, y, 1.0)
+    lams = np.array([8.0, 4.0])
+    table = data.table(lams)
+    curve = SimpleNamespace(data=table, codelengths=np.array([math.log(3.0), 0.0]), best=1)
+    fits = data.solve_at(lams, np.zeros(2))
+    nats, coef = of_penalties(data, curve)
+    assert nats == 0.0
+    np.testing.assert_allclose(coef, 0.25 * fits[0].coef + 0.75 * fits[1].coef)
 
 
 def test_small_weights_are_out_of_reach_only_where_columns_interpolate(rng):
