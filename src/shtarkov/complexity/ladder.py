@@ -25,8 +25,11 @@ logger = logging.getLogger(__name__)
 
 # Draws per chain before any error is looked at: autocorrelation times are two or three moves.
 PILOT = 40
-LONGEST_PILOT = 40
-WARM_UP = 25
+# Who asks for an error above this, in nats, wants to know roughly where things are.
+ROUGH_ERROR = 0.5
+ROUGH_PILOT = 20
+# Moves that tune a chain; its first five draws then have the mean of later ones.
+WARM_UP = 15
 MAX_ROUNDS = 12
 # An error this much over the wanted one is not worth another round, nor a warning.
 TOLERATED = 1.05
@@ -140,8 +143,8 @@ def sample_until(
     Ctrl-C ends the sampling early once every rung has its pilot draws, and is raised before that.
     """
     guess = _expected_draws(rungs, weights, wanted)
-    pilot = np.clip(guess / len(rungs[0].chains), PILOT, LONGEST_PILOT)
-    draws = [int(n) for n in np.ceil(pilot / PROBE_EVERY) * PROBE_EVERY]
+    pilot = PILOT if wanted < ROUGH_ERROR else ROUGH_PILOT
+    draws = [pilot] * len(rungs)
     meter.plan(int(np.maximum(guess, pilot * len(rungs[0].chains)).sum()))
     for _ in range(MAX_ROUNDS):
         try:
@@ -150,7 +153,7 @@ def sample_until(
                 if n_new > 0:
                     rung.refresh(integrand)
         except KeyboardInterrupt:
-            if min(chain.n_draws for rung in rungs for chain in rung.chains) < PILOT:
+            if min(chain.n_draws for rung in rungs for chain in rung.chains) < pilot:
                 raise
             for rung in rungs:
                 rung.refresh(integrand)

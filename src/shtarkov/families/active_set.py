@@ -18,17 +18,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from shtarkov._jit import kernel, reduction_kernel
+from shtarkov._jit import kernel
 from shtarkov.families.active_work import (
     append,
     dot,
     drop,
     drop_unkept,
     renew,
-    update_correlations,
     update_residual,
     update_rhs,
 )
+from shtarkov.families.pricing import ROUNDING_SLACK, choose_entering, worst_violator
 from shtarkov.linalg.cholesky import solve_factored
 from shtarkov.types import Status
 
@@ -46,7 +46,6 @@ WALLED_FROM = 6
 REFACTOR_EVERY = 64
 # A correlation violates when it passes lam by more than this share of lam plus rounding in z.
 RELATIVE_SLACK = 1e-12
-ROUNDING_SLACK = 64 * 2.220446049250313e-16
 
 
 @kernel
@@ -132,41 +131,6 @@ def exchange(Xt, gram, lam2, y, column, sign, work):
     return status
 
 
-@reduction_kernel
-def find_violators(threshold, work):
-    """List inactive columns whose correlation passes `threshold`; return how many."""
-    n_entering = 0
-    for j in range(work.corr.size):
-        if abs(work.corr[j]) > threshold and work.position[j] < 0:
-            work.entering[n_entering] = j
-            n_entering += 1
-    return n_entering
-
-
-@kernel
-def worst_violator(n_entering, work):
-    """Return the listed column with the largest correlation."""
-    worst = work.entering[0]
-    for e in range(1, n_entering):
-        if abs(work.corr[work.entering[e]]) > abs(work.corr[worst]):
-            worst = work.entering[e]
-    return worst
-
-
-@kernel
-def choose_entering(lam, slack, work):
-    """List the violators; of many, the worst: a flood of columns would mostly leave again."""
-    threshold = lam + slack
-    n_entering = find_violators(threshold, work)
-    while n_entering > 8 + work.counts[0]:
-        worst = abs(work.corr[worst_violator(n_entering, work)])
-        if worst - threshold < 1e-3 * worst:  # as many as this are equal
-            break
-        threshold += 0.3 * (worst - threshold)
-        n_entering = find_violators(threshold, work)
-    return n_entering
-
-
 @kernel
 def admit(Xt, gram, lam2, y, n_entering, work):
     """Let the listed violators in; one that depends on the active columns replaces one."""
@@ -189,15 +153,6 @@ def admit(Xt, gram, lam2, y, n_entering, work):
 
 
 @kernel
-def rounding_slack(work):
-    """Return the rounding of correlations that come from the residual: no image is held."""
-    largest = 0.0
-    for i in range(work.counts[0]):
-        largest = max(largest, abs(work.rhs[i]))
-    return ROUNDING_SLACK * largest
-
-
-@kernel
 def relax(Xt, gram, lam, lam2, y, work):
     """Move `work` to the exact solution at y; z, if kept, must hold X'y. CAPACITY: more room."""
     status = OK
@@ -207,6 +162,7 @@ def relax(Xt, gram, lam, lam2, y, work):
     slack = RELATIVE_SLACK * lam
     if work.z.size > 0:  # c = z - G_A coef carries the rounding of z
         slack += ROUNDING_SLACK * np.max(np.abs(work.z))
+    work.counts[3] = 0
     for rounds in range(MAX_ROUNDS):
         if status == OK:
             if rounds < WALLED_FROM:
@@ -215,9 +171,7 @@ def relax(Xt, gram, lam, lam2, y, work):
                 status = descend_to_walls(lam, work)
         if status != OK:
             return status
-        update_correlations(Xt, gram, y, work)
-        rounding = rounding_slack(work) if work.z.size == 0 else 0.0
-        n_entering = choose_entering(lam, slack + rounding, work)
+        n_entering = choose_entering(Xt, gram, lam, slack, y, work)
         if n_entering == 0:
             work.counts[2] = rounds + 1
             update_residual(Xt, y, work)

@@ -27,8 +27,8 @@ class ActiveWork(NamedTuple):
     """The solver's memory between data vectors; every array is overwritten in place.
 
     `counts` holds (k, factor updates since the last fresh factor, rounds of the last solve, number
-    dropped in the last descent). The leading k entries of `active`, `signs`, `coef` and the leading
-    lower triangles of `gram_active` and `chol` are in use, as are those of `rhs`, X_A'y.
+    of columns watched between full checks). The leading k entries of `active`, `signs`, `coef` and
+    the leading lower triangles of `gram_active` and `chol` are in use, as are those of `rhs`, X_A'y.
     `position` maps a column to its place in `active`, or -1. `ridge` holds the one lam2 that is on
     the diagonal of `gram_active`.
     """
@@ -45,6 +45,7 @@ class ActiveWork(NamedTuple):
     z: Floats
     corr: Floats
     entering: Ints
+    watched: Ints
     residual: Floats
     ridge: Floats
     counts: Ints
@@ -65,6 +66,7 @@ def make_work(n, n_features, image_size, capacity):
         np.full(n_features, -1, np.int64),
         np.zeros(image_size),
         np.zeros(n_features),
+        np.zeros(n_features, np.int64),
         np.zeros(n_features, np.int64),
         np.zeros(n),
         np.zeros(1),
