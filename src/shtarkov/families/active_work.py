@@ -28,9 +28,9 @@ class ActiveWork(NamedTuple):
 
     `counts` holds (k, factor updates since the last fresh factor, rounds of the last solve, number
     of columns watched between full checks). The leading k entries of `active`, `signs`, `coef` and
-    the leading lower triangles of `gram_active` and `chol` are in use, as are those of `rhs`, X_A'y.
-    `position` maps a column to its place in `active`, or -1. `ridge` holds the one lam2 that is on
-    the diagonal of `gram_active`.
+    the leading lower triangles of `gram_active` and `chol` are in use, as are those of `rhs`, which
+    is X_A'y. `position` maps a column to its place in `active`, or -1. `ridge` holds the one lam2
+    that is on the diagonal of `gram_active`.
     """
 
     active: Ints

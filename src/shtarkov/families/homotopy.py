@@ -24,12 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shtarkov._jit import kernel
-from shtarkov.families.active_set import (
-    REFACTOR_EVERY,
-    RELATIVE_SLACK,
-    ROUNDING_SLACK,
-    solve_face,
-)
+from shtarkov.families.active_set import REFACTOR_EVERY, RELATIVE_SLACK, solve_face
 from shtarkov.families.active_work import (
     append,
     assign,
@@ -40,6 +35,7 @@ from shtarkov.families.active_work import (
     update_correlations,
     update_rhs,
 )
+from shtarkov.families.pricing import ROUNDING_SLACK
 from shtarkov.linalg.cholesky import solve_factored
 from shtarkov.types import Floats, Ints, Status
 

@@ -70,7 +70,8 @@ def select(
     sigma : the noise standard deviation, or "unknown"
     criterion : "auto" lets all codes compete; "prediction" takes the matched code or the empty
         model; "structure" the free code or the empty model; "average" is "auto" with the
-        coefficients of all codes, weighted by exp(-codelength), instead of the shortest's alone
+        coefficients of all codes, and of the penalties and supports near the best of each,
+        weighted by exp(-codelength), instead of the shortest's alone
     std_error : standard error wanted for every codelength, in nats
     conservative : take the largest penalty whose matched codelength is within this many standard
         errors of the least
