@@ -14,10 +14,14 @@ import numpy as np
 
 from shtarkov._jit import kernel
 from shtarkov.families.active_work import assign, dot
+from shtarkov.families.svm_losses import HINGE
 from shtarkov.types import Floats, Ints, Status
 
 OK = int(Status.OK)
 CAPACITY = int(Status.CAPACITY)
+# The largest part by which ties of the hinge are parted, and what spreads the parts evenly.
+SPREAD = 2e-10
+GOLDEN = 0.6180339887498949
 
 
 class LabelFamily(NamedTuple):
@@ -38,6 +42,31 @@ class LabelFamily(NamedTuple):
     lam: float
     ridge: float
     lengths_sq: Floats
+
+
+class Vertex(NamedTuple):
+    """Margin rows of the hinge's linear programme (`families.hinge_vertex`).
+
+    Attributes
+    ----------
+    rows, pins : (capacity,) margin rows, as many as active columns, and the labels they are pinned
+        to the margin of
+    place : (N,) a row's place among them, or -1
+    inverse : (capacity, capacity) inverse of their block of the active columns
+    block, image, breaks, walked : scratch; the last move's length is left in `walked`
+    kinks, ease : (N,), (P,) factors near one on margins and penalties, which part ties
+    """
+
+    rows: Ints
+    pins: Floats
+    place: Ints
+    inverse: Floats
+    block: Floats
+    image: Floats
+    breaks: Floats
+    walked: Floats
+    kinks: Floats
+    ease: Floats
 
 
 class LabelWork(NamedTuple):
@@ -70,6 +99,7 @@ class LabelWork(NamedTuple):
     scratch: Floats
     values: Floats
     counts: Ints
+    vertex: Vertex
 
 
 PRIMAL, DUAL, LOSS, NORM, HALF_SQUARES, STIFFNESS = range(6)
@@ -77,18 +107,52 @@ K, SOLVES, FACTORED, CHANGES, ROUNDS = range(5)
 
 
 @kernel
+def has_vertices(family):
+    """Return whether the problem is a linear programme, solved from vertex to vertex."""
+    return family.loss == HINGE and family.ridge == 0.0
+
+
+@kernel
+def spread(size, sign):
+    """Return factors that leave one by different parts of `SPREAD`."""
+    factors = np.ones(size)
+    for i in range(size):
+        factors[i] += sign * SPREAD * ((GOLDEN * (i + 1)) % 1.0)
+    return factors
+
+
+@kernel
+def new_vertex(n_columns, n, capacity):
+    """Return a vertex without margin rows."""
+    return Vertex(
+        np.zeros(capacity, np.int64),
+        np.zeros(capacity),
+        np.full(n, -1, np.int64),
+        np.zeros((capacity, capacity)),
+        np.zeros((capacity, capacity)),
+        np.zeros(capacity),
+        np.zeros(n + capacity),
+        np.zeros(1),
+        spread(n, 1.0),
+        spread(n_columns, -1.0),
+    )
+
+
+@kernel
 def new_label_work(family, capacity):
     """Return the work of w = 0, with room for `capacity` active columns."""
     n_columns, n = family.Xt.shape
     capacity = min(capacity, n_columns)
+    in_vertex = capacity if has_vertices(family) else 0
+    in_gram = capacity - in_vertex
     work = LabelWork(
         np.zeros(capacity, np.int64),
         np.zeros(capacity),
         np.zeros(capacity),
         np.zeros(capacity),
         np.zeros(capacity),
-        np.zeros((capacity, capacity)),
-        np.zeros((capacity, capacity)),
+        np.zeros((in_gram, in_gram)),
+        np.zeros((in_gram, in_gram)),
         np.full(n_columns, -1, np.int64),
         np.zeros(n_columns),
         np.zeros(n_columns, np.int64),
@@ -101,8 +165,9 @@ def new_label_work(family, capacity):
         np.zeros(n),
         np.zeros(6),
         np.zeros(5, np.int64),
+        new_vertex(n_columns, n, in_vertex),
     )
-    if family.n_free == 1:
+    if family.n_free == 1 and in_gram > 0:
         append_column(family, n_columns - 1, 0.0, work)
     return work
 
@@ -118,9 +183,10 @@ def copy_label_work(source, destination):
         destination.signs[i] = source.signs[i]
         destination.coef[i] = source.coef[i]
         destination.position[source.active[i]] = i
-        for j in range(i + 1):
-            destination.gram[i, j] = source.gram[i, j]
-            destination.chol[i, j] = source.chol[i, j]
+    if source.gram.size > 0:
+        copy_curvature(source, destination)
+    else:
+        copy_vertex(source.vertex, destination.vertex, k)
     for i in range(source.scores.size):
         destination.scores[i] = source.scores[i]
         destination.multipliers[i] = source.multipliers[i]
@@ -130,6 +196,27 @@ def copy_label_work(source, destination):
     assign(source.values, destination.values)
     for i in range(source.counts.size):
         destination.counts[i] = source.counts[i]
+
+
+@kernel
+def copy_curvature(source, destination):
+    """Copy the curvatures' matrix and its factor."""
+    for i in range(source.counts[K]):
+        for j in range(i + 1):
+            destination.gram[i, j] = source.gram[i, j]
+            destination.chol[i, j] = source.chol[i, j]
+
+
+@kernel
+def copy_vertex(source, destination, k):
+    """Copy k margin rows and their inverse."""
+    assign(source.place, destination.place)
+    for i in range(k):
+        destination.rows[i] = source.rows[i]
+        destination.pins[i] = source.pins[i]
+        values, target = source.inverse[i], destination.inverse[i]
+        for j in range(k):
+            target[j] = values[j]
 
 
 @kernel

@@ -1,0 +1,142 @@
+# mypy: allow-untyped-defs, allow-untyped-calls
+"""Vertices of the hinge's linear programme: as many rows on the margin as columns are active.
+
+At a vertex the margin rows S and active columns A determine everything: X_SA w = y_S gives the
+coefficients, rows off the margin have multiplier 1 (inside) or 0 (outside), and those of the margin
+rows make the active columns correlate to +-lam. The inverse of X_SA is held.
+
+Ties (equal rows or columns, whole numbers) would leave the solution open, and a simplex method
+circling. So margins are put at 1 + kinks and penalties at lam * ease, different for every row and
+column by parts of `SPREAD`: the optimal vertex is then one, whatever vertex the search started at,
+and so are the scores read off it, as the exact ratio of two labelings needs. At the end the margin
+rows are put at 1 itself; what the spread costs stays in the duality gap.
+"""
+
+from __future__ import annotations
+
+from shtarkov._jit import kernel
+from shtarkov.families.active_work import dot, subtract_rows
+from shtarkov.families.label_family import CHANGES, FACTORED, K
+from shtarkov.linalg.square_inverse import invert
+from shtarkov.types import Status
+
+OK = int(Status.OK)
+# Exchanges of rows and columns before the inverse is made afresh.
+AFRESH_AFTER = 100
+
+
+@kernel
+def clear_vertex(work):
+    """Take all columns and margin rows away."""
+    for a in range(work.counts[K]):
+        work.position[work.active[a]] = -1
+    for i in range(work.scores.size):
+        work.vertex.place[i] = -1
+    work.counts[K] = 0
+    work.counts[CHANGES] = 0
+    work.counts[FACTORED] = 1
+
+
+@kernel
+def start_vertex(family, y, work):
+    """Put `work` at w = 0; an intercept is where it puts a row of the larger class on the margin."""
+    clear_vertex(work)
+    if family.n_free == 0:
+        return
+    n_positive = 0
+    for i in range(y.size):
+        n_positive += 1 if y[i] > 0.0 else 0
+    sign = 1.0 if 2 * n_positive > y.size else -1.0
+    row = 0
+    while y[row] != sign:
+        row += 1
+    column = family.Xt.shape[0] - 1
+    work.active[0], work.signs[0], work.position[column] = column, 0.0, 0
+    pin_row(row, 0, sign, work)
+    work.vertex.inverse[0, 0] = 1.0
+    work.counts[K] = 1
+
+
+@kernel
+def pin_row(row, place, label, work):
+    """Note a row as the margin row of this place, on the margin of `label`."""
+    work.vertex.rows[place] = row
+    work.vertex.pins[place] = label
+    work.vertex.place[row] = place
+
+
+@kernel
+def renew_inverse(family, work):
+    """Make the inverse of the margin rows' block afresh; return the status."""
+    k, vertex = work.counts[K], work.vertex
+    for a in range(k):
+        for p in range(k):
+            vertex.block[p, a] = family.Xt[work.active[a], vertex.rows[p]]
+    work.counts[CHANGES] = 0
+    return invert(vertex.block, k, vertex.inverse)
+
+
+@kernel
+def write_scores(family, work):
+    """Write the scores from the coefficients."""
+    k = work.counts[K]
+    for i in range(work.scores.size):
+        work.scores[i] = 0.0
+    for a in range(k):
+        work.gradient[a] = -work.coef[a]
+    subtract_rows(family.Xt, work.active, work.gradient, k, work.scores)
+
+
+@kernel
+def stand_at_vertex(family, y, work):
+    """Write coefficients and scores of the vertex, and the multipliers of rows off the margin."""
+    k, vertex = work.counts[K], work.vertex
+    for p in range(k):
+        vertex.image[p] = vertex.pins[p] * vertex.kinks[vertex.rows[p]]
+    for a in range(k):
+        work.coef[a] = dot(vertex.inverse[a, :k], vertex.image[:k])
+    write_scores(family, work)
+    for i in range(y.size):
+        if vertex.place[i] < 0:
+            work.multipliers[i] = 1.0 if y[i] * work.scores[i] < vertex.kinks[i] else 0.0
+            work.signed[i] = y[i] * work.multipliers[i]
+
+
+@kernel
+def solve_multipliers(family, work):
+    """Write the signed multipliers of the margin rows.
+
+    They are corrected by what the active columns' correlations lack, so errors do not add up.
+    """
+    k, vertex = work.counts[K], work.vertex
+    for p in range(k):
+        vertex.image[p] = 0.0
+    for a in range(k):
+        column, inverse = work.active[a], vertex.inverse[a]
+        wanted = work.signs[a] * family.lam * vertex.ease[column]
+        lacking = wanted - dot(family.Xt[column], work.signed)
+        for p in range(k):
+            vertex.image[p] += lacking * inverse[p]
+    for p in range(k):
+        work.signed[vertex.rows[p]] += vertex.image[p]
+
+
+@kernel
+def settle_on_margin(family, y, work):
+    """Put the margin rows at 1 itself, with one step of refinement, and read the multipliers off."""
+    k, vertex = work.counts[K], work.vertex
+    for a in range(k):
+        work.coef[a] = 0.0
+    for _ in range(2):
+        for p in range(k):
+            row, score = vertex.rows[p], 0.0
+            for a in range(k):
+                score += work.coef[a] * family.Xt[work.active[a], row]
+            vertex.image[p] = vertex.pins[p] - score
+        for a in range(k):
+            work.coef[a] += dot(vertex.inverse[a, :k], vertex.image[:k])
+    write_scores(family, work)
+    for p in range(k):
+        row = vertex.rows[p]
+        work.multipliers[row] = min(1.0, max(0.0, y[row] * work.signed[row]))
+        work.signed[row] = y[row] * work.multipliers[row]
