@@ -12,11 +12,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from shtarkov._jit import kernel
-from shtarkov.families.active_work import dot, subtract_rows
+from shtarkov._jit import bare_kernel
+from shtarkov.families.active_work import subtract_rows
 from shtarkov.families.hinge_vertex import pin_row
 from shtarkov.families.label_family import CHANGES, K
-from shtarkov.linalg.square_inverse import border, replace_column, replace_row, unborder
+from shtarkov.linalg.square_inverse import (
+    border,
+    inverse_times,
+    replace_column,
+    replace_row,
+    times_inverse,
+    unborder,
+)
 from shtarkov.types import Status
 
 OK = int(Status.OK)
@@ -26,7 +33,7 @@ NOT_FINITE = int(Status.NOT_FINITE)
 NEGLIGIBLE = 1e-9
 
 
-@kernel
+@bare_kernel
 def release_row(family, y, place, rising, work):
     """Turn along the edge on which a margin row's margin rises or falls; return the slope."""
     vertex, k = work.vertex, work.counts[K]
@@ -49,7 +56,7 @@ def release_row(family, y, place, rising, work):
     return excess if rising else -excess
 
 
-@kernel
+@bare_kernel
 def enter_column(family, column, sign, correlation, work):
     """Turn along the edge on which a column enters with this sign; return the slope."""
     vertex, k = work.vertex, work.counts[K]
@@ -58,15 +65,14 @@ def enter_column(family, column, sign, correlation, work):
         vertex.image[p] = sign * values[vertex.rows[p]]
     for i in range(work.shift.size):
         work.shift[i] = sign * values[i]
-    for a in range(k):
-        work.direction[a] = dot(vertex.inverse[a, :k], vertex.image[:k])
+    inverse_times(vertex.inverse, vertex.image, k, work.direction)
     subtract_rows(family.Xt, work.active, work.direction, k, work.shift)
     for a in range(k):
         work.direction[a] = -work.direction[a]
     return family.lam * vertex.ease[column] - sign * correlation
 
 
-@kernel
+@bare_kernel
 def list_kinks(y, work):
     """Write how far along the edge each row meets its margin and each coefficient zero."""
     vertex, n = work.vertex, y.size
@@ -86,7 +92,7 @@ def list_kinks(y, work):
         vertex.breaks[n + a] = room
 
 
-@kernel
+@bare_kernel
 def nearest(values, size):
     """Return the place of the smallest of the first `size` values."""
     best = 0
@@ -96,7 +102,7 @@ def nearest(values, size):
     return best
 
 
-@kernel
+@bare_kernel
 def walk_edge(family, y, slope, work):
     """Move along the edge until the next kink would lead uphill; return its place, -1 if none."""
     vertex, n, k = work.vertex, y.size, work.counts[K]
@@ -127,19 +133,16 @@ def walk_edge(family, y, slope, work):
     return best
 
 
-@kernel
+@bare_kernel
 def row_image(family, row, work):
     """Write the product of a row with the inverse."""
-    vertex, k = work.vertex, work.counts[K]
-    for p in range(k):
-        vertex.image[p] = 0.0
+    k = work.counts[K]
     for a in range(k):
-        factor, inverse = family.Xt[work.active[a], row], vertex.inverse[a]
-        for p in range(k):
-            vertex.image[p] += factor * inverse[p]
+        work.gradient[a] = family.Xt[work.active[a], row]
+    times_inverse(work.gradient, work.vertex.inverse, k, work.vertex.image)
 
 
-@kernel
+@bare_kernel
 def forget_column(place, work):
     """Take a column out of the list of active ones; the last takes its place."""
     last = work.counts[K] - 1
@@ -152,7 +155,7 @@ def forget_column(place, work):
     work.counts[K] = last
 
 
-@kernel
+@bare_kernel
 def note_column(column, sign, coef, place, work):
     """Write a column into a place of the list of active ones."""
     work.active[place] = column
@@ -161,7 +164,7 @@ def note_column(column, sign, coef, place, work):
     work.position[column] = place
 
 
-@kernel
+@bare_kernel
 def pivot_on_row(family, y, place, rising, work):
     """Release a margin row and go to the end of its edge; return the status."""
     vertex, k, n = work.vertex, work.counts[K], y.size
@@ -182,7 +185,7 @@ def pivot_on_row(family, y, place, rising, work):
     return OK
 
 
-@kernel
+@bare_kernel
 def pivot_on_column(family, y, column, correlation, work):
     """Let a column enter and go to the end of its edge; return the status."""
     vertex, k, n = work.vertex, work.counts[K], y.size

@@ -9,8 +9,8 @@ are looked at only when those of a short list are settled. Slow twin: linear pro
 
 from __future__ import annotations
 
-from shtarkov._jit import kernel
-from shtarkov.families.active_work import correlate, dot
+from shtarkov._jit import bare_kernel, kernel
+from shtarkov.families.active_work import correlate, correlate_some
 from shtarkov.families.hinge_pivot import pivot_on_column, pivot_on_row
 from shtarkov.families.hinge_vertex import (
     AFRESH_AFTER,
@@ -26,11 +26,13 @@ from shtarkov.families.label_family import (
     FACTORED,
     PRIMAL,
     ROUNDS,
+    SHORT_LIST,
     SOLVES,
     SPREAD,
     K,
 )
 from shtarkov.families.svm_certificate import list_worst, write_dual, write_primal
+from shtarkov.linalg.square_inverse import column_squares, inverse_times
 from shtarkov.types import Status
 
 OK = int(Status.OK)
@@ -41,24 +43,28 @@ ABOVE_LIMIT = -1
 SLACK = 1e-11
 GAP_TOLERANCE = 1e-9
 MAX_PIVOTS = 20_000
-# Columns looked at between two looks at all.
-SHORT_LIST = 16
 
 
-@kernel
-def worst_row(y, work):
-    """Return how far the worst multiplier of a margin row is outside [0, 1], and its place."""
-    worst, place = SLACK, -1
-    for p in range(work.counts[K]):
-        row = work.vertex.rows[p]
-        held = y[row] * work.signed[row]
+@bare_kernel
+def worst_row(family, y, work):
+    """Return the margin row whose release promises most, by its place, and what it promises.
+
+    That is the squared slope of its edge over the edge's squared length, in scores.
+    """
+    vertex, k = work.vertex, work.counts[K]
+    for a in range(k):
+        work.gradient[a] = family.lengths_sq[work.active[a]]
+    column_squares(vertex.inverse, work.gradient, k, vertex.image)
+    best, place = 0.0, -1
+    for p in range(k):
+        held = y[vertex.rows[p]] * work.signed[vertex.rows[p]]
         excess = max(-held, held - 1.0)
-        if excess > worst:
-            worst, place = excess, p
-    return worst, place
+        if excess > SLACK and excess * excess > best * vertex.image[p]:
+            best, place = excess * excess / vertex.image[p], p
+    return best, place
 
 
-@kernel
+@bare_kernel
 def release_flipped(family, y, work):
     """Release the margin rows whose label is not the one they are pinned with."""
     vertex = work.vertex
@@ -77,31 +83,48 @@ def release_flipped(family, y, work):
     return OK
 
 
-@kernel
-def worst_column(family, n_listed, work):
-    """Return how far, in units of lam, the worst listed column is over, it and its correlation."""
-    worst, column, correlation = SLACK, -1, 0.0
+@bare_kernel
+def measure_edges(family, n_listed, work):
+    """Write the squared lengths, in scores, of the edges on which listed columns would enter."""
+    vertex, k = work.vertex, work.counts[K]
     for e in range(n_listed):
-        j = work.entering[e]
-        if work.position[j] >= 0:
-            continue
-        pull = dot(family.Xt[j], work.signed)
-        over = abs(pull) / family.lam - work.vertex.ease[j]
-        if over > worst:
-            worst, column, correlation = over, j, pull
-    return worst, column, correlation
+        column = work.entering[e]
+        for p in range(k):
+            vertex.image[p] = family.Xt[column, vertex.rows[p]]
+        inverse_times(vertex.inverse, vertex.image, k, work.direction)
+        length = family.lengths_sq[column]
+        for a in range(k):
+            length += family.lengths_sq[work.active[a]] * work.direction[a] * work.direction[a]
+        vertex.lengths[e] = length
 
 
-@kernel
+@bare_kernel
+def worst_column(family, n_listed, work):
+    """Return the listed column that promises most, its correlation and what it promises."""
+    vertex = work.vertex
+    correlate_some(family.Xt, work.entering, n_listed, work.signed, vertex.pulls)
+    best, listed = 0.0, -1
+    for e in range(n_listed):
+        column = work.entering[e]
+        over = abs(vertex.pulls[e]) - family.lam * vertex.ease[column]
+        if over > SLACK * family.lam and work.position[column] < 0:
+            promise = over * over / vertex.lengths[e]
+            if promise > best:
+                best, listed = promise, e
+    return best, listed
+
+
+@bare_kernel
 def settle_listed(family, y, n_listed, work):
     """Pivot until all margin rows and listed columns keep their bounds; return the status."""
     while work.counts[SOLVES] < MAX_PIVOTS:
-        excess, place = worst_row(y, work)
-        over, column, correlation = worst_column(family, n_listed, work)
-        if place < 0 and column < 0:
+        of_row, place = worst_row(family, y, work)
+        of_column, listed = worst_column(family, n_listed, work)
+        if place < 0 and listed < 0:
             return OK
-        if over > excess:
-            status = pivot_on_column(family, y, column, correlation, work)
+        if of_column > of_row:
+            column, pull = work.entering[listed], work.vertex.pulls[listed]
+            status = pivot_on_column(family, y, column, pull, work)
         else:
             row = work.vertex.rows[place]
             status = pivot_on_row(family, y, place, y[row] * work.signed[row] < 0.0, work)
@@ -133,6 +156,7 @@ def improve_vertex(family, y, limit, work):
         n_listed = list_worst(family, family.lam * (1.0 - SPREAD), SHORT_LIST, work)
         if n_listed == 0:
             return OK
+        measure_edges(family, n_listed, work)
     return status
 
 
@@ -160,7 +184,7 @@ def relax_hinge(family, y, limit, work):
         is_warm = renew_inverse(family, work) == OK
     if is_warm:
         status = solve_from(family, y, limit, work)
-        if status == OK or status == ABOVE_LIMIT or status == CAPACITY:
+        if status in (OK, ABOVE_LIMIT, CAPACITY):
             return status
     start_vertex(family, y, work)
     return solve_from(family, y, limit, work)

@@ -14,10 +14,10 @@ rows are put at 1 itself; what the spread costs stays in the duality gap.
 
 from __future__ import annotations
 
-from shtarkov._jit import kernel
-from shtarkov.families.active_work import dot, subtract_rows
+from shtarkov._jit import bare_kernel
+from shtarkov.families.active_work import correlate_some, subtract_rows
 from shtarkov.families.label_family import CHANGES, FACTORED, K
-from shtarkov.linalg.square_inverse import invert
+from shtarkov.linalg.square_inverse import inverse_times, invert, times_inverse
 from shtarkov.types import Status
 
 OK = int(Status.OK)
@@ -25,7 +25,7 @@ OK = int(Status.OK)
 AFRESH_AFTER = 100
 
 
-@kernel
+@bare_kernel
 def clear_vertex(work):
     """Take all columns and margin rows away."""
     for a in range(work.counts[K]):
@@ -37,7 +37,7 @@ def clear_vertex(work):
     work.counts[FACTORED] = 1
 
 
-@kernel
+@bare_kernel
 def start_vertex(family, y, work):
     """Put `work` at w = 0; an intercept is where it puts a row of the larger class on the margin."""
     clear_vertex(work)
@@ -57,7 +57,7 @@ def start_vertex(family, y, work):
     work.counts[K] = 1
 
 
-@kernel
+@bare_kernel
 def pin_row(row, place, label, work):
     """Note a row as the margin row of this place, on the margin of `label`."""
     work.vertex.rows[place] = row
@@ -65,7 +65,7 @@ def pin_row(row, place, label, work):
     work.vertex.place[row] = place
 
 
-@kernel
+@bare_kernel
 def renew_inverse(family, work):
     """Make the inverse of the margin rows' block afresh; return the status."""
     k, vertex = work.counts[K], work.vertex
@@ -76,7 +76,7 @@ def renew_inverse(family, work):
     return invert(vertex.block, k, vertex.inverse)
 
 
-@kernel
+@bare_kernel
 def write_scores(family, work):
     """Write the scores from the coefficients."""
     k = work.counts[K]
@@ -87,14 +87,13 @@ def write_scores(family, work):
     subtract_rows(family.Xt, work.active, work.gradient, k, work.scores)
 
 
-@kernel
+@bare_kernel
 def stand_at_vertex(family, y, work):
     """Write coefficients and scores of the vertex, and the multipliers of rows off the margin."""
     k, vertex = work.counts[K], work.vertex
     for p in range(k):
         vertex.image[p] = vertex.pins[p] * vertex.kinks[vertex.rows[p]]
-    for a in range(k):
-        work.coef[a] = dot(vertex.inverse[a, :k], vertex.image[:k])
+    inverse_times(vertex.inverse, vertex.image, k, work.coef)
     write_scores(family, work)
     for i in range(y.size):
         if vertex.place[i] < 0:
@@ -102,26 +101,23 @@ def stand_at_vertex(family, y, work):
             work.signed[i] = y[i] * work.multipliers[i]
 
 
-@kernel
+@bare_kernel
 def solve_multipliers(family, work):
     """Write the signed multipliers of the margin rows.
 
     They are corrected by what the active columns' correlations lack, so errors do not add up.
     """
     k, vertex = work.counts[K], work.vertex
-    for p in range(k):
-        vertex.image[p] = 0.0
+    correlate_some(family.Xt, work.active, k, work.signed, work.gradient)
     for a in range(k):
-        column, inverse = work.active[a], vertex.inverse[a]
-        wanted = work.signs[a] * family.lam * vertex.ease[column]
-        lacking = wanted - dot(family.Xt[column], work.signed)
-        for p in range(k):
-            vertex.image[p] += lacking * inverse[p]
+        wanted = work.signs[a] * family.lam * vertex.ease[work.active[a]]
+        work.gradient[a] = wanted - work.gradient[a]
+    times_inverse(work.gradient, vertex.inverse, k, vertex.image)
     for p in range(k):
         work.signed[vertex.rows[p]] += vertex.image[p]
 
 
-@kernel
+@bare_kernel
 def settle_on_margin(family, y, work):
     """Put the margin rows at 1 itself, with one step of refinement, and read the multipliers off."""
     k, vertex = work.counts[K], work.vertex
@@ -133,8 +129,9 @@ def settle_on_margin(family, y, work):
             for a in range(k):
                 score += work.coef[a] * family.Xt[work.active[a], row]
             vertex.image[p] = vertex.pins[p] - score
+        inverse_times(vertex.inverse, vertex.image, k, work.gradient)
         for a in range(k):
-            work.coef[a] += dot(vertex.inverse[a, :k], vertex.image[:k])
+            work.coef[a] += work.gradient[a]
     write_scores(family, work)
     for p in range(k):
         row = vertex.rows[p]

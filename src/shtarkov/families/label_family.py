@@ -21,6 +21,8 @@ OK = int(Status.OK)
 CAPACITY = int(Status.CAPACITY)
 # The largest part by which ties of the hinge are parted, and what spreads the parts evenly.
 SPREAD = 2e-10
+# Columns looked at between two looks at all.
+SHORT_LIST = 16
 GOLDEN = 0.6180339887498949
 
 
@@ -54,6 +56,7 @@ class Vertex(NamedTuple):
     place : (N,) a row's place among them, or -1
     inverse : (capacity, capacity) inverse of their block of the active columns
     block, image, breaks, walked : scratch; the last move's length is left in `walked`
+    pulls, lengths : (SHORT_LIST,) listed columns' correlations and squared lengths of their edges
     kinks, ease : (N,), (P,) factors near one on margins and penalties, which part ties
     """
 
@@ -65,6 +68,8 @@ class Vertex(NamedTuple):
     image: Floats
     breaks: Floats
     walked: Floats
+    pulls: Floats
+    lengths: Floats
     kinks: Floats
     ease: Floats
 
@@ -133,6 +138,8 @@ def new_vertex(n_columns, n, capacity):
         np.zeros(capacity),
         np.zeros(n + capacity),
         np.zeros(1),
+        np.zeros(SHORT_LIST),
+        np.zeros(SHORT_LIST),
         spread(n, 1.0),
         spread(n_columns, -1.0),
     )

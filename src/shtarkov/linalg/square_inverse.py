@@ -10,7 +10,7 @@ Slow twin: `numpy.linalg.inv`.
 
 from __future__ import annotations
 
-from shtarkov._jit import kernel
+from shtarkov._jit import kernel, reduction_kernel
 from shtarkov.types import Status
 
 OK = int(Status.OK)
@@ -18,13 +18,35 @@ SINGULAR_GRAM = int(Status.SINGULAR_GRAM)
 
 
 @kernel
-def subtract_outer(inverse, k, left, right, skipped):
-    """Subtract left right' from all rows but one."""
+def times_inverse(vector, inverse, k, out):
+    """Write vector' inverse."""
+    for p in range(k):
+        out[p] = 0.0
     for a in range(k):
-        if a != skipped and left[a] != 0.0:
-            factor, target = left[a], inverse[a]
-            for p in range(k):
-                target[p] -= factor * right[p]
+        factor = vector[a]
+        for p in range(k):
+            out[p] += factor * inverse[a, p]
+
+
+@reduction_kernel
+def inverse_times(inverse, vector, k, out):
+    """Write inverse vector."""
+    for a in range(k):
+        total = 0.0
+        for p in range(k):
+            total += inverse[a, p] * vector[p]
+        out[a] = total
+
+
+@kernel
+def column_squares(inverse, weights, k, out):
+    """Write the weighted sum of squares of each column of the inverse."""
+    for p in range(k):
+        out[p] = 0.0
+    for a in range(k):
+        weight = weights[a]
+        for p in range(k):
+            out[p] += weight * inverse[a, p] * inverse[a, p]
 
 
 @kernel
@@ -32,20 +54,22 @@ def replace_row(inverse, k, row, image):
     """Exchange a row of the matrix for one whose product with the inverse is `image`."""
     pivot = image[row]
     for a in range(k):
-        target = inverse[a]
-        factor = target[row] / pivot
+        factor = inverse[a, row] / pivot
         for p in range(k):
-            target[p] -= factor * image[p]
-        target[row] = factor
+            inverse[a, p] -= factor * image[p]
+        inverse[a, row] = factor
 
 
 @kernel
 def replace_column(inverse, k, column, image):
     """Exchange a column of the matrix for one whose product from the left is `image`."""
-    target, pivot = inverse[column], image[column]
+    pivot = image[column]
     for p in range(k):
-        target[p] /= pivot
-    subtract_outer(inverse, k, image, target, column)
+        inverse[column, p] /= pivot
+    for a in range(k):
+        factor = image[a] if a != column else 0.0
+        for p in range(k):
+            inverse[a, p] -= factor * inverse[column, p]
 
 
 @kernel
@@ -54,31 +78,29 @@ def border(inverse, k, row_image, column_image, corner):
 
     `row_image` is the new row times the inverse, `column_image` the inverse times the new column.
     """
-    last = inverse[k]
     for p in range(k):
-        last[p] = -row_image[p] / corner
+        inverse[k, p] = -row_image[p] / corner
     for a in range(k):
-        factor, target = column_image[a], inverse[a]
+        factor = column_image[a]
         for p in range(k):
-            target[p] -= factor * last[p]
-        target[k] = -factor / corner
-    last[k] = 1.0 / corner
+            inverse[a, p] -= factor * inverse[k, p]
+        inverse[a, k] = -factor / corner
+    inverse[k, k] = 1.0 / corner
 
 
 @kernel
 def unborder(inverse, k, row, column):
     """Take a row and a column away; the last of each moves to the empty places."""
-    gone, pivot = inverse[column], inverse[column, row]
+    pivot = inverse[column, row]
     for a in range(k):
         if a != column:
-            factor, target = inverse[a, row] / pivot, inverse[a]
+            factor = inverse[a, row] / pivot
             for p in range(k):
-                target[p] -= factor * gone[p]
-            target[row] = target[k - 1]
+                inverse[a, p] -= factor * inverse[column, p]
+            inverse[a, row] = inverse[a, k - 1]
     if column != k - 1:
-        last = inverse[k - 1]
         for p in range(k - 1):
-            gone[p] = last[p]
+            inverse[column, p] = inverse[k - 1, p]
 
 
 @kernel
