@@ -10,9 +10,11 @@ kink takes the place of what was released.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from shtarkov._jit import bare_kernel
+from shtarkov._jit import bare_kernel, reduction_kernel
 from shtarkov.families.active_work import subtract_rows
 from shtarkov.families.hinge_vertex import pin_row
 from shtarkov.families.label_family import CHANGES, K
@@ -72,24 +74,34 @@ def enter_column(family, column, sign, correlation, work):
     return family.lam * vertex.ease[column] - sign * correlation
 
 
+@reduction_kernel
+def row_kinks(y, scores, shift, multipliers, kinks, breaks):
+    """Write how far along the edge each row meets its margin, infinity for those that do not."""
+    total = 0.0
+    for i in range(y.size):
+        total += shift[i] * shift[i]
+    least = NEGLIGIBLE * math.sqrt(total / y.size)
+    for i in range(y.size):
+        rise = y[i] * shift[i]
+        towards = (2.0 * multipliers[i] - 1.0) * rise
+        room = (kinks[i] - y[i] * scores[i]) / rise
+        room = room if room > 0.0 else 0.0
+        breaks[i] = room if towards > least else np.inf
+
+
 @bare_kernel
 def list_kinks(y, work):
     """Write how far along the edge each row meets its margin and each coefficient zero."""
     vertex, n = work.vertex, y.size
-    largest = 0.0
-    for i in range(n):
-        largest = max(largest, abs(work.shift[i]))
-    least = NEGLIGIBLE * largest
-    for i in range(n):
-        rise = y[i] * work.shift[i]
-        towards = rise if work.multipliers[i] == 1.0 else -rise
-        room = max(0.0, (vertex.kinks[i] - y[i] * work.scores[i]) / rise)
-        vertex.breaks[i] = room if towards > least and vertex.place[i] < 0 else np.inf
+    for p in range(work.counts[K]):
+        row = vertex.rows[p]
+        if vertex.place[row] >= 0:  # stays on its margin
+            work.shift[row] = 0.0
+    row_kinks(y, work.scores, work.shift, work.multipliers, vertex.kinks, vertex.breaks)
     for a in range(work.counts[K]):
         fall = -work.signs[a] * work.direction[a]
-        meets = fall > 0.0
-        room = max(0.0, work.signs[a] * work.coef[a] / fall) if meets else np.inf
-        vertex.breaks[n + a] = room
+        room = max(0.0, work.signs[a] * work.coef[a] / fall)
+        vertex.breaks[n + a] = room if fall > 0.0 else np.inf
 
 
 @bare_kernel
