@@ -89,6 +89,16 @@ def row_kinks(y, scores, shift, multipliers, kinks, breaks):
         breaks[i] = room if towards > least else np.inf
 
 
+@reduction_kernel
+def coef_kinks(coef, direction, signs, k, breaks):
+    """Write how far along the edge each coefficient meets zero, infinity for those that do not."""
+    for a in range(k):
+        fall = -signs[a] * direction[a]
+        room = signs[a] * coef[a] / fall
+        room = max(room, 0.0)
+        breaks[a] = room if fall > 0.0 else np.inf
+
+
 @bare_kernel
 def list_kinks(y, work):
     """Write how far along the edge each row meets its margin and each coefficient zero."""
@@ -98,10 +108,7 @@ def list_kinks(y, work):
         if vertex.place[row] >= 0:  # stays on its margin
             work.shift[row] = 0.0
     row_kinks(y, work.scores, work.shift, work.multipliers, vertex.kinks, vertex.breaks)
-    for a in range(work.counts[K]):
-        fall = -work.signs[a] * work.direction[a]
-        room = max(0.0, work.signs[a] * work.coef[a] / fall)
-        vertex.breaks[n + a] = room if fall > 0.0 else np.inf
+    coef_kinks(work.coef, work.direction, work.signs, work.counts[K], vertex.breaks[n:])
 
 
 @bare_kernel

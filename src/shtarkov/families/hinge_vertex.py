@@ -14,7 +14,7 @@ rows are put at 1 itself; what the spread costs stays in the duality gap.
 
 from __future__ import annotations
 
-from shtarkov._jit import bare_kernel
+from shtarkov._jit import bare_kernel, reduction_kernel
 from shtarkov.families.active_work import correlate_some, subtract_rows
 from shtarkov.families.label_family import CHANGES, FACTORED, K
 from shtarkov.linalg.square_inverse import inverse_times, invert, times_inverse
@@ -87,6 +87,15 @@ def write_scores(family, work):
     subtract_rows(family.Xt, work.active, work.gradient, k, work.scores)
 
 
+@reduction_kernel
+def side_multipliers(y, scores, kinks, multipliers, signed):
+    """Write the multipliers of rows off the margin (those on it are solved for afterwards)."""
+    for i in range(y.size):
+        held = 1.0 if y[i] * scores[i] < kinks[i] else 0.0
+        multipliers[i] = held
+        signed[i] = y[i] * held
+
+
 @bare_kernel
 def stand_at_vertex(family, y, work):
     """Write coefficients and scores of the vertex, and the multipliers of rows off the margin."""
@@ -95,10 +104,7 @@ def stand_at_vertex(family, y, work):
         vertex.image[p] = vertex.pins[p] * vertex.kinks[vertex.rows[p]]
     inverse_times(vertex.inverse, vertex.image, k, work.coef)
     write_scores(family, work)
-    for i in range(y.size):
-        if vertex.place[i] < 0:
-            work.multipliers[i] = 1.0 if y[i] * work.scores[i] < vertex.kinks[i] else 0.0
-            work.signed[i] = y[i] * work.multipliers[i]
+    side_multipliers(y, work.scores, vertex.kinks, work.multipliers, work.signed)
 
 
 @bare_kernel
@@ -121,17 +127,15 @@ def solve_multipliers(family, work):
 def settle_on_margin(family, y, work):
     """Put the margin rows at 1 itself, with one step of refinement, and read the multipliers off."""
     k, vertex = work.counts[K], work.vertex
+    for p in range(k):
+        vertex.image[p] = vertex.pins[p]
+    inverse_times(vertex.inverse, vertex.image, k, work.coef)
+    write_scores(family, work)
+    for p in range(k):
+        vertex.image[p] = vertex.pins[p] - work.scores[vertex.rows[p]]
+    inverse_times(vertex.inverse, vertex.image, k, work.gradient)
     for a in range(k):
-        work.coef[a] = 0.0
-    for _ in range(2):
-        for p in range(k):
-            row, score = vertex.rows[p], 0.0
-            for a in range(k):
-                score += work.coef[a] * family.Xt[work.active[a], row]
-            vertex.image[p] = vertex.pins[p] - score
-        inverse_times(vertex.inverse, vertex.image, k, work.gradient)
-        for a in range(k):
-            work.coef[a] += work.gradient[a]
+        work.coef[a] += work.gradient[a]
     write_scores(family, work)
     for p in range(k):
         row = vertex.rows[p]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shtarkov._jit import kernel
+from shtarkov._jit import bare_kernel, kernel
 from shtarkov.families.active_work import assign, dot
 from shtarkov.families.svm_losses import HINGE
 from shtarkov.types import Floats, Ints, Status
@@ -179,7 +179,7 @@ def new_label_work(family, capacity):
     return work
 
 
-@kernel
+@bare_kernel
 def copy_label_work(source, destination):
     """Copy the solution and its curvatures; scratch and correlations are left alone."""
     for i in range(destination.counts[K]):
@@ -190,40 +190,35 @@ def copy_label_work(source, destination):
         destination.signs[i] = source.signs[i]
         destination.coef[i] = source.coef[i]
         destination.position[source.active[i]] = i
-    if source.gram.size > 0:
-        copy_curvature(source, destination)
-    else:
-        copy_vertex(source.vertex, destination.vertex, k)
-    for i in range(source.scores.size):
-        destination.scores[i] = source.scores[i]
-        destination.multipliers[i] = source.multipliers[i]
-        destination.signed[i] = source.signed[i]
-        destination.centres[i] = source.centres[i]
-        destination.weights[i] = source.weights[i]
+    copy_corner(source.gram, k, destination.gram)
+    copy_corner(source.chol, k, destination.chol)
+    copy_vertex(source.vertex, destination.vertex, k)
+    assign(source.scores, destination.scores)
+    assign(source.multipliers, destination.multipliers)
+    assign(source.signed, destination.signed)
+    assign(source.centres, destination.centres)
+    assign(source.weights, destination.weights)
     assign(source.values, destination.values)
-    for i in range(source.counts.size):
-        destination.counts[i] = source.counts[i]
+    assign(source.counts, destination.counts)
 
 
-@kernel
-def copy_curvature(source, destination):
-    """Copy the curvatures' matrix and its factor."""
-    for i in range(source.counts[K]):
-        for j in range(i + 1):
-            destination.gram[i, j] = source.gram[i, j]
-            destination.chol[i, j] = source.chol[i, j]
+@bare_kernel
+def copy_corner(source, k, destination):
+    """Copy the leading k x k block of a matrix, unless the matrix is empty."""
+    if source.size > 0:
+        for i in range(k):
+            for j in range(k):
+                destination[i, j] = source[i, j]
 
 
-@kernel
+@bare_kernel
 def copy_vertex(source, destination, k):
     """Copy k margin rows and their inverse."""
     assign(source.place, destination.place)
-    for i in range(k):
-        destination.rows[i] = source.rows[i]
-        destination.pins[i] = source.pins[i]
-        values, target = source.inverse[i], destination.inverse[i]
-        for j in range(k):
-            target[j] = values[j]
+    copy_corner(source.inverse, k, destination.inverse)
+    for p in range(min(k, source.rows.size)):
+        destination.rows[p] = source.rows[p]
+        destination.pins[p] = source.pins[p]
 
 
 @kernel
