@@ -53,6 +53,15 @@ def kernel(function: Callable[..., Any]) -> Any:
     return _compiled(function, _OPTIONS)
 
 
+def bare_kernel(function: Callable[..., Any]) -> Any:
+    """Compile `function` without reference counts: it may use arrays but not make any.
+
+    A field read from a tuple of arrays is counted, and counted back, by atomic instructions. Short
+    kernels on a large work spend most of their time there (measured: 0.8 us of 0.9).
+    """
+    return _compiled(function, {**_OPTIONS, "_nrt": False})
+
+
 def inlined_kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` inside each compiled caller instead of by itself.
 

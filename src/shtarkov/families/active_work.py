@@ -129,6 +129,25 @@ def subtract_rows(rows, index, weights, k, out):
         i += 1
 
 
+@reduction_kernel
+def correlate_some(rows, index, k, v, out):
+    """Write the inner products of k listed rows with v, four at a time."""
+    i = 0
+    while i + 4 <= k:
+        r0, r1, r2, r3 = rows[index[i]], rows[index[i + 1]], rows[index[i + 2]], rows[index[i + 3]]
+        t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(v.size):
+            t0 += r0[j] * v[j]
+            t1 += r1[j] * v[j]
+            t2 += r2[j] * v[j]
+            t3 += r3[j] * v[j]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = t0, t1, t2, t3
+        i += 4
+    while i < k:
+        out[i] = dot(rows[index[i]], v)
+        i += 1
+
+
 @kernel
 def correlate(Xt, v, out):
     """Write X'v."""

@@ -12,12 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shtarkov._jit import kernel
+from shtarkov._jit import bare_kernel, kernel
 from shtarkov.families.active_work import assign, dot
+from shtarkov.families.svm_losses import HINGE
 from shtarkov.types import Floats, Ints, Status
 
 OK = int(Status.OK)
 CAPACITY = int(Status.CAPACITY)
+# The largest part by which ties of the hinge are parted, and what spreads the parts evenly.
+SPREAD = 2e-10
+# Columns looked at between two looks at all.
+SHORT_LIST = 16
+GOLDEN = 0.6180339887498949
 
 
 class LabelFamily(NamedTuple):
@@ -38,6 +44,34 @@ class LabelFamily(NamedTuple):
     lam: float
     ridge: float
     lengths_sq: Floats
+
+
+class Vertex(NamedTuple):
+    """Margin rows of the hinge's linear programme (`families.hinge_vertex`).
+
+    Attributes
+    ----------
+    rows, pins : (capacity,) margin rows, as many as active columns, and the labels they are pinned
+        to the margin of
+    place : (N,) a row's place among them, or -1
+    inverse : (capacity, capacity) inverse of their block of the active columns
+    block, image, breaks, walked : scratch; the last move's length is left in `walked`
+    pulls, lengths : (SHORT_LIST,) listed columns' correlations and squared lengths of their edges
+    kinks, ease : (N,), (P,) factors near one on margins and penalties, which part ties
+    """
+
+    rows: Ints
+    pins: Floats
+    place: Ints
+    inverse: Floats
+    block: Floats
+    image: Floats
+    breaks: Floats
+    walked: Floats
+    pulls: Floats
+    lengths: Floats
+    kinks: Floats
+    ease: Floats
 
 
 class LabelWork(NamedTuple):
@@ -70,6 +104,7 @@ class LabelWork(NamedTuple):
     scratch: Floats
     values: Floats
     counts: Ints
+    vertex: Vertex
 
 
 PRIMAL, DUAL, LOSS, NORM, HALF_SQUARES, STIFFNESS = range(6)
@@ -77,18 +112,54 @@ K, SOLVES, FACTORED, CHANGES, ROUNDS = range(5)
 
 
 @kernel
+def has_vertices(family):
+    """Return whether the problem is a linear programme, solved from vertex to vertex."""
+    return family.loss == HINGE and family.ridge == 0.0
+
+
+@kernel
+def spread(size, sign):
+    """Return factors that leave one by different parts of `SPREAD`."""
+    factors = np.ones(size)
+    for i in range(size):
+        factors[i] += sign * SPREAD * ((GOLDEN * (i + 1)) % 1.0)
+    return factors
+
+
+@kernel
+def new_vertex(n_columns, n, capacity):
+    """Return a vertex without margin rows."""
+    return Vertex(
+        np.zeros(capacity, np.int64),
+        np.zeros(capacity),
+        np.full(n, -1, np.int64),
+        np.zeros((capacity, capacity)),
+        np.zeros((capacity, capacity)),
+        np.zeros(capacity),
+        np.zeros(n + capacity),
+        np.zeros(1),
+        np.zeros(SHORT_LIST),
+        np.zeros(SHORT_LIST),
+        spread(n, 1.0),
+        spread(n_columns, -1.0),
+    )
+
+
+@kernel
 def new_label_work(family, capacity):
     """Return the work of w = 0, with room for `capacity` active columns."""
     n_columns, n = family.Xt.shape
     capacity = min(capacity, n_columns)
+    in_vertex = capacity if has_vertices(family) else 0
+    in_gram = capacity - in_vertex
     work = LabelWork(
         np.zeros(capacity, np.int64),
         np.zeros(capacity),
         np.zeros(capacity),
         np.zeros(capacity),
         np.zeros(capacity),
-        np.zeros((capacity, capacity)),
-        np.zeros((capacity, capacity)),
+        np.zeros((in_gram, in_gram)),
+        np.zeros((in_gram, in_gram)),
         np.full(n_columns, -1, np.int64),
         np.zeros(n_columns),
         np.zeros(n_columns, np.int64),
@@ -101,13 +172,14 @@ def new_label_work(family, capacity):
         np.zeros(n),
         np.zeros(6),
         np.zeros(5, np.int64),
+        new_vertex(n_columns, n, in_vertex),
     )
-    if family.n_free == 1:
+    if family.n_free == 1 and in_gram > 0:
         append_column(family, n_columns - 1, 0.0, work)
     return work
 
 
-@kernel
+@bare_kernel
 def copy_label_work(source, destination):
     """Copy the solution and its curvatures; scratch and correlations are left alone."""
     for i in range(destination.counts[K]):
@@ -118,18 +190,35 @@ def copy_label_work(source, destination):
         destination.signs[i] = source.signs[i]
         destination.coef[i] = source.coef[i]
         destination.position[source.active[i]] = i
-        for j in range(i + 1):
-            destination.gram[i, j] = source.gram[i, j]
-            destination.chol[i, j] = source.chol[i, j]
-    for i in range(source.scores.size):
-        destination.scores[i] = source.scores[i]
-        destination.multipliers[i] = source.multipliers[i]
-        destination.signed[i] = source.signed[i]
-        destination.centres[i] = source.centres[i]
-        destination.weights[i] = source.weights[i]
+    copy_corner(source.gram, k, destination.gram)
+    copy_corner(source.chol, k, destination.chol)
+    copy_vertex(source.vertex, destination.vertex, k)
+    assign(source.scores, destination.scores)
+    assign(source.multipliers, destination.multipliers)
+    assign(source.signed, destination.signed)
+    assign(source.centres, destination.centres)
+    assign(source.weights, destination.weights)
     assign(source.values, destination.values)
-    for i in range(source.counts.size):
-        destination.counts[i] = source.counts[i]
+    assign(source.counts, destination.counts)
+
+
+@bare_kernel
+def copy_corner(source, k, destination):
+    """Copy the leading k x k block of a matrix, unless the matrix is empty."""
+    if source.size > 0:
+        for i in range(k):
+            for j in range(k):
+                destination[i, j] = source[i, j]
+
+
+@bare_kernel
+def copy_vertex(source, destination, k):
+    """Copy k margin rows and their inverse."""
+    assign(source.place, destination.place)
+    copy_corner(source.inverse, k, destination.inverse)
+    for p in range(min(k, source.rows.size)):
+        destination.rows[p] = source.rows[p]
+        destination.pins[p] = source.pins[p]
 
 
 @kernel

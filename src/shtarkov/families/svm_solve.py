@@ -17,13 +17,12 @@ import math
 
 import numpy as np
 
-from shtarkov._jit import kernel, reduction_kernel
+from shtarkov._jit import kernel
 from shtarkov.families.active_work import correlate
+from shtarkov.families.hinge_solve import ABOVE_LIMIT, relax_hinge
 from shtarkov.families.label_family import (
     DUAL,
-    HALF_SQUARES,
-    LOSS,
-    NORM,
+    FACTORED,
     PRIMAL,
     ROUNDS,
     SOLVES,
@@ -31,16 +30,17 @@ from shtarkov.families.label_family import (
     K,
     append_column,
     drop_column,
+    has_vertices,
 )
+from shtarkov.families.svm_certificate import list_worst, write_dual, write_primal
 from shtarkov.families.svm_face import settle_face, update_multipliers, update_scores
-from shtarkov.families.svm_losses import HINGE, dual_value, loss_value
+from shtarkov.families.svm_losses import HINGE
 from shtarkov.types import Status
 
 OK = int(Status.OK)
 NOT_CONVERGED = int(Status.NOT_CONVERGED)
 NOT_FINITE = int(Status.NOT_FINITE)
 CAPACITY = int(Status.CAPACITY)
-ABOVE_LIMIT = -1
 
 MAX_ROUNDS = 500
 # A correlation violates when it passes lam by more than this share.
@@ -70,92 +70,10 @@ def recentre(y, work):
 
 
 @kernel
-def write_primal(family, y, work):
-    """Write the objective at the present coefficients, and its parts."""
-    loss = 0.0
-    for i in range(y.size):
-        loss += loss_value(family.loss, y[i] * work.scores[i])
-    norm, squares = 0.0, 0.0
-    for a in range(work.counts[K]):
-        if work.signs[a] != 0.0:
-            norm += abs(work.coef[a])
-            squares += work.coef[a] * work.coef[a]
-    work.values[LOSS] = loss
-    work.values[NORM] = norm
-    work.values[HALF_SQUARES] = 0.5 * squares
-    work.values[PRIMAL] = loss + family.lam * norm + 0.5 * family.ridge * squares
-
-
-@kernel
-def class_scales(family, y, work):
-    """Return factors for both classes, at most one, that make the signed multipliers sum to 0."""
-    if family.n_free == 0:
-        return 1.0, 1.0
-    positive, negative = 0.0, 0.0
-    for i in range(y.size):
-        if y[i] > 0.0:
-            positive += work.multipliers[i]
-        else:
-            negative += work.multipliers[i]
-    least = min(positive, negative)
-    return least / max(positive, 1e-300), least / max(negative, 1e-300)
-
-
-@reduction_kernel
-def ridge_conjugate(corr, n_penalised, lam, ridge):
-    """Return sum_j max(0, |c_j| - lam)^2 / (2 ridge)."""
-    total = 0.0
-    for j in range(n_penalised):
-        excess = max(0.0, abs(corr[j]) - lam)
-        total += excess * excess
-    return 0.5 * total / ridge
-
-
-@reduction_kernel
-def largest_size(values, n):
-    """Return the largest absolute value of the first n entries."""
-    largest = 0.0
-    for j in range(n):
-        largest = max(largest, abs(values[j]))
-    return largest
-
-
-@kernel
-def write_dual(family, y, work):
-    """Write the dual value of the multipliers, made feasible; `corr` must be theirs."""
-    n_penalised = work.corr.size - family.n_free
-    first, second = class_scales(family, y, work)
-    shrink, paid = 1.0, 0.0
-    if family.ridge > 0.0:
-        paid = ridge_conjugate(work.corr, n_penalised, family.lam, family.ridge)
-    else:
-        shrink = min(1.0, family.lam / max(largest_size(work.corr, n_penalised), 1e-300))
-    total = 0.0
-    for i in range(y.size):
-        scale = shrink * (first if y[i] > 0.0 else second)
-        total += dual_value(family.loss, scale * work.multipliers[i])
-    work.values[DUAL] = total - paid
-
-
-@kernel
-def list_violators(family, threshold, work):
-    """List the inactive columns whose correlation passes `threshold`; return how many."""
-    found = 0
-    for j in range(work.corr.size - family.n_free):
-        if abs(work.corr[j]) > threshold and work.position[j] < 0:
-            work.entering[found] = j
-            found += 1
-    return found
-
-
-@kernel
 def admit_violators(family, work):
     """Let violating columns in, of many the worst; return how many, or -1 for want of room."""
-    n_entering = list_violators(family, family.lam * (1.0 + RELATIVE_SLACK), work)
-    threshold = family.lam
-    while n_entering > 8 + work.counts[K]:
-        threshold += 0.3 * (largest_size(work.corr, work.corr.size - family.n_free) - threshold)
-        n_entering = list_violators(family, threshold, work)
+    threshold = family.lam * (1.0 + RELATIVE_SLACK)
+    n_entering = list_worst(family, threshold, 8 + work.counts[K], work)
     for e in range(n_entering):
         column = work.entering[e]
         sign = 1.0 if work.corr[column] > 0.0 else -1.0
@@ -191,6 +109,7 @@ def settle_one_class(family, y, work):
         work.centres[i] = 0.0
     for v in range(work.values.size):
         work.values[v] = 0.0
+    work.counts[FACTORED] = 0
     return OK
 
 
@@ -202,6 +121,8 @@ def relax_labels(family, y, limit, work):
     """
     if family.n_free == 1 and is_one_class(y):
         return settle_one_class(family, y, work)
+    if has_vertices(family):
+        return relax_hinge(family, y, limit, work)
     work.counts[SOLVES] = 0
     work.values[STIFFNESS] = FIRST_STIFFNESS
     for rounds in range(MAX_ROUNDS):
@@ -239,6 +160,8 @@ def start_at_zero(family, y, work):
         work.scores[i] = 0.0
         work.centres[i] = 1.0 if family.loss == HINGE else 0.0
         work.weights[i] = 0.0
+    if has_vertices(family):
+        return
     if family.n_free == 1:
         append_column(family, family.Xt.shape[0] - 1, 0.0, work)
     update_multipliers(family, y, work)

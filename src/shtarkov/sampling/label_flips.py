@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shtarkov._jit import kernel
+from shtarkov._jit import bare_kernel, kernel
 from shtarkov.families.label_family import (
     NORM,
     PRIMAL,
@@ -37,6 +37,8 @@ from shtarkov.families.svm_solve import ABOVE_LIMIT, relax_labels, start_at_zero
 from shtarkov.types import Floats, Ints, Status
 
 OK = int(Status.OK)
+# A running product is folded into a logarithm below this.
+SMALL = 1e-100
 RANDOM_SCAN = 0
 SYSTEMATIC_SCAN = 1
 BLOCKS = 2
@@ -76,7 +78,7 @@ class LabelState(NamedTuple):
 
     `place` holds the row the systematic scan looks at next. `partner` holds the row that flips
     with each row: itself in a block, -1 for one that a pair move leaves alone. `order` lists the
-    rows by class while they are matched.
+    rows by class while they are matched, `chances` the probabilities that a block is drawn with.
     """
 
     y: Floats
@@ -86,6 +88,7 @@ class LabelState(NamedTuple):
     place: Ints
     partner: Ints
     order: Ints
+    chances: Floats
 
 
 @kernel
@@ -100,6 +103,7 @@ def new_label_state(family, capacity):
         np.zeros(1, np.int64),
         np.arange(n),
         np.arange(n),
+        np.zeros(n),
     )
 
 
@@ -119,10 +123,12 @@ def energy(family, target, work):
     return target.eta * (work.values[PRIMAL] - (family.lam - target.tau) * work.values[NORM])
 
 
-@kernel
-def flip_change(family, target, margin):
+@bare_kernel
+def flip_change(loss, eta, margin):
     """Return what flipping a label of this margin adds to the energy at the same w."""
-    return target.eta * (loss_value(family.loss, -margin) - loss_value(family.loss, margin))
+    if loss == LOGISTIC:
+        return eta * margin
+    return eta * (loss_value(loss, -margin) - loss_value(loss, margin))
 
 
 @kernel
@@ -156,7 +162,7 @@ def flip_one(family, target, move, state, row, rng):
     first = 0.0  # log-probability of passing the screen
     if move.screen == 1:
         margin = state.y[row] * state.work.scores[row]
-        first = min(0.0, -flip_change(family, target, margin))
+        first = min(0.0, -flip_change(family.loss, target.eta, margin))
         if first < 0.0 and -rng.standard_exponential() > first:
             return OK, 0, 0
     allowed = energy(family, target, state.work) + rng.standard_exponential() - first
@@ -166,7 +172,7 @@ def flip_one(family, target, move, state, row, rng):
         back = 0.0
         if move.screen == 1:
             margin = state.y_proposed[row] * state.trial.scores[row]
-            back = min(0.0, -flip_change(family, target, margin))
+            back = min(0.0, -flip_change(family.loss, target.eta, margin))
         if energy(family, target, state.trial) <= allowed + back:
             accept(state)
             return OK, 1, 1
@@ -196,42 +202,42 @@ def match_classes(state, rng):
         state.partner[row], state.partner[other] = other, row
 
 
-@kernel
-def log_flip(family, target, drift, labels, scores, partner, row):
-    """Return the log-odds of flipping a row, with its partner, in a block."""
-    change = flip_change(family, target, labels[row] * scores[row])
-    other = partner[row]
-    if other != row:
-        change += flip_change(family, target, labels[other] * scores[other])
-    return drift - 0.5 * change
-
-
-@kernel
-def log_of_block(family, target, drift, labels, work, partner, other):
-    """Return the log-probability that a block move from `labels` gives `other`."""
-    total = 0.0
+@bare_kernel
+def write_chances(family, target, drift, labels, scores, state):
+    """Write each row's probability of flipping, with its partner, in a block move from `labels`."""
+    partner, chances = state.partner, state.chances
     for i in range(labels.size):
-        if partner[i] < i:
-            continue
-        odds = log_flip(family, target, drift, labels, work.scores, partner, i)
-        if other[i] == labels[i]:
-            odds = -odds
-        total -= loss_value(LOGISTIC, odds)
-    return total
+        chances[i] = flip_change(family.loss, target.eta, labels[i] * scores[i])
+    for i in range(labels.size):
+        change = chances[i]
+        if partner[i] > i:
+            change += chances[partner[i]]
+        chances[i] = 1.0 / (1.0 + math.exp(0.5 * change - drift))
 
 
-@kernel
-def propose_block(family, target, drift, state, rng):
+@bare_kernel
+def log_of_block(labels, other, state):
+    """Return the log-probability that a block move from `labels` gives `other`."""
+    total, product = 0.0, 1.0
+    for i in range(labels.size):
+        if state.partner[i] >= i:
+            chance = state.chances[i]
+            product *= chance if labels[i] != other[i] else 1.0 - chance
+            if product < SMALL:
+                total += math.log(product)
+                product = 1.0
+    return total + math.log(product)
+
+
+@bare_kernel
+def propose_block(state, rng):
     """Write the proposed labels; return how many flipped."""
     flipped = 0
     for i in range(state.y.size):
         state.y_proposed[i] = state.y[i]
     for i in range(state.y.size):
         other = state.partner[i]
-        if other < i:
-            continue
-        odds = log_flip(family, target, drift, state.y, state.work.scores, state.partner, i)
-        if rng.random() * (1.0 + math.exp(-odds)) < 1.0:
+        if other >= i and rng.random() < state.chances[i]:
             state.y_proposed[i] = -state.y[i]
             state.y_proposed[other] = -state.y[other]
             flipped += 1 if other == i else 2
@@ -241,17 +247,19 @@ def propose_block(family, target, drift, state, rng):
 @kernel
 def flip_block(family, target, move, state, rng):
     """Try to flip a random block of labels; return (status, labels flipped, accepted)."""
-    drift, partner, y, proposed = move.drift, state.partner, state.y, state.y_proposed
+    drift, y, proposed = move.drift, state.y, state.y_proposed
     if move.scan == PAIRS:
         match_classes(state, rng)
-    flipped = propose_block(family, target, drift, state, rng)
+    write_chances(family, target, drift, y, state.work.scores, state)
+    flipped = propose_block(state, rng)
     if flipped == 0:
         return OK, 0, 1
-    forward = log_of_block(family, target, drift, y, state.work, partner, proposed)
+    forward = log_of_block(y, proposed, state)
     allowed = energy(family, target, state.work) + rng.standard_exponential() - forward
     status = solve_proposal(family, target, allowed, state)
     if status == OK:
-        back = log_of_block(family, target, drift, proposed, state.trial, partner, y)
+        write_chances(family, target, drift, proposed, state.trial.scores, state)
+        back = log_of_block(proposed, y, state)
         if energy(family, target, state.trial) <= allowed + back:
             accept(state)
             return OK, flipped, 1
