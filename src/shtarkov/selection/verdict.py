@@ -126,7 +126,9 @@ def _reasons(
     if choice is not None and winner == "free":
         reasons.extend(choice.warnings)
         if choice.at_edge:
-            reasons.append("the free code's minimum is at the side of the region searched")
+            reasons.append(
+                "the free code's minimum is at the side of the region searched: extend the grid"
+            )
         if curve is not None and choice.kappa <= AT_THE_END * curve.data.kappas[-1]:
             reasons.append("the free code's minimum is at the smallest penalty: extend the grid")
     met = (*(curve.path.warnings if curve else ()), *(choice.warnings if choice else ()))
@@ -134,7 +136,10 @@ def _reasons(
         reasons.append(INTERRUPTED)  # whoever wins: the others were not heard to the end
     code = candidates[winner].code
     if not math.isfinite(code.nats):
-        reasons.append("the codelength is not finite: y is fitted exactly, or scales are extreme")
+        reasons.append(
+            "the codelength is not finite, as y is fitted exactly or scales are extreme: give "
+            "sigma=, or rescale X and y"
+        )
     if code.std_error > 1.5 * std_error:
         reasons.append("the standard error asked for was not reached: raise max_draws")
     return reasons
