@@ -53,13 +53,41 @@ print("answer", any("interrupted" in text for text in report.reasons), not repor
 """
 
 
-def test_every_public_call_gives_what_it_knows():
+# The same for labels, where `complexity` has chains of its own.
+LABEL_CALLS = """
+labels = y > 0.0
+problem = shtarkov.SparseSVM(X, "squared_hinge")
+
+chains = quietly(shtarkov.sample, "sample", lam=2.0, sampler="label_flips", n_draws=10**7)
+print("answer", chains.interrupted, 0 < chains.n_draws < 10**7, flush=True)
+path = quietly(shtarkov.complexity_path, "path", lams=[1.0, 2.0], std_error=2e-3)
+print("answer", any("interrupted" in text for text in path.warnings),
+      bool(np.all(path.std_error > 2e-3)), flush=True)
+found = quietly(shtarkov.complexity, "bridge", lam=1.0, method="bridge", std_error=2e-3)
+print("answer", any("interrupted" in text for text in found.warnings),
+      found.std_error > 2e-3, flush=True)
+report = quietly(shtarkov.select, "select", y=labels, std_error=0.02, max_draws=10**7,
+                 lams=[4.0, 2.0])
+print("answer", any("interrupted" in text for text in report.reasons), not report.ok, flush=True)
+"""
+HEAD = CALLS[: CALLS.index("\nchains =")]
+
+
+@pytest.mark.parametrize(
+    ("calls", "names"),
+    [
+        (CALLS, ("sample", "path", "select")),
+        (HEAD + LABEL_CALLS, ("sample", "path", "bridge", "select")),
+    ],
+    ids=["continuous", "labels"],
+)
+def test_every_public_call_gives_what_it_knows(calls, names):
     with subprocess.Popen(
-        [sys.executable, "-c", CALLS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", calls], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         too_long = threading.Timer(SECONDS, process.kill)
         too_long.start()
-        for name in ("sample", "path", "select"):
+        for name in names:
             assert process.stdout.readline() == f"known {name}\n"
             process.send_signal(signal.SIGINT)
             assert process.stdout.readline() == "answer True True\n", process.stderr.read()

@@ -24,8 +24,8 @@ from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
 from shtarkov.types import Floats
 
-# What the bar expects of a climb before it knows: draws of every chain.
-USUAL_DRAWS = 500
+# What the bar expects before the first errors are known: draws of every chain for this error.
+USUAL_DRAWS, USUAL_ERROR = 500, 0.05
 
 
 def label_complexity(
@@ -95,8 +95,9 @@ def _bridged(
         tracked(resolve_progress(progress), METER_UNITS, "ln C of labels") as bar,
     ):
         family, meter = label_family(problem, lam), Meter(bar)
+        # Before the ladder's first draws: the bar would be full, and silent, for all the others.
+        meter.plan(int(USUAL_DRAWS * n_chains * max(1.0, (USUAL_ERROR / std_error) ** 2)))
         ladder = LabelLadder(family, seed=chosen, n_chains=n_chains, n_jobs=n_jobs, bar=meter)
-        meter.plan(USUAL_DRAWS * n_chains)
         ladder.climb(towards(law))
         ladder.settle()
         ln_c, covariance, stopped = _refined(ladder, law, std_error, max_draws)
