@@ -124,10 +124,29 @@ def wait_for(process, terminal, words):
     return seen
 
 
-def test_a_selection_stopped_at_a_terminal_leaves_the_best_so_far(csv_file):
+@pytest.fixture
+def label_file(csv_file):
+    """The same table with a word for every y."""
+    head, *rows = csv_file.read_text(encoding="utf-8").splitlines()
+    cells = [row.rpartition(",") for row in rows]
+    middle = sorted(float(value) for *_, value in cells)[len(cells) // 2]
+    words = [f"{left},{'high' if float(value) > middle else 'low'}" for left, _, value in cells]
+    path = csv_file.with_name("labels.csv")
+    path.write_text("\n".join([head, *words]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("table", "family", "std_error"),
+    [("csv_file", "lasso", "2e-3"), ("label_file", "sparse-svm", "2e-2")],
+    ids=["continuous", "labels"],
+)
+def test_a_selection_stopped_at_a_terminal_leaves_the_best_so_far(
+    table, family, std_error, request
+):
     with at_a_terminal(
-        "select", csv_file, "--target", "y", "--criterion", "prediction", "--std-error", "2e-3",
-        "--seed", "3", "--json",
+        "select", request.getfixturevalue(table), "--target", "y", "--family", family,
+        "--criterion", "prediction", "--std-error", std_error, "--seed", "3", "--json",
     ) as (process, terminal):  # fmt: skip
         shown = wait_for(process, terminal, "best so far")
         process.send_signal(signal.SIGINT)
