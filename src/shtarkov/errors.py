@@ -41,7 +41,7 @@ class RegionRequired(InvalidProblem):
 _ADVICE: dict[Status, tuple[type[ShtarkovError], str]] = {
     Status.NOT_CONVERGED: (
         NotConverged,
-        "the solver used up its iterations; raise max_rounds or rescale the columns of X",
+        "the solver used up its iterations; give the columns of X one scale, or raise the penalty",
     ),
     Status.SINGULAR_GRAM: (
         SingularGram,

@@ -14,7 +14,8 @@ import pytest
 
 pytestmark = pytest.mark.needs_jit
 
-SECONDS = 120.0
+# Beyond what compiling the kernels takes on a busy machine.
+SECONDS = 240.0
 # The three calls one after the other; each says when it knows something, and is then stopped.
 CALLS = """
 import numpy as np
@@ -53,13 +54,41 @@ print("answer", any("interrupted" in text for text in report.reasons), not repor
 """
 
 
-def test_every_public_call_gives_what_it_knows():
+# The same for labels, where `complexity` has chains of its own.
+LABEL_CALLS = """
+labels = y > 0.0
+problem = shtarkov.SparseSVM(X, "squared_hinge")
+
+chains = quietly(shtarkov.sample, "sample", lam=2.0, sampler="label_flips", n_draws=10**7)
+print("answer", chains.interrupted, 0 < chains.n_draws < 10**7, flush=True)
+path = quietly(shtarkov.complexity_path, "path", lams=[1.0, 2.0], std_error=2e-3)
+print("answer", any("interrupted" in text for text in path.warnings),
+      bool(np.all(path.std_error > 2e-3)), flush=True)
+found = quietly(shtarkov.complexity, "bridge", lam=1.0, method="bridge", std_error=2e-3)
+print("answer", any("interrupted" in text for text in found.warnings),
+      found.std_error > 2e-3, flush=True)
+report = quietly(shtarkov.select, "select", y=labels, std_error=0.02, max_draws=10**7,
+                 lams=[4.0, 2.0])
+print("answer", any("interrupted" in text for text in report.reasons), not report.ok, flush=True)
+"""
+HEAD = CALLS[: CALLS.index("\nchains =")]
+
+
+@pytest.mark.parametrize(
+    ("calls", "names"),
+    [
+        (CALLS, ("sample", "path", "select")),
+        (HEAD + LABEL_CALLS, ("sample", "path", "bridge", "select")),
+    ],
+    ids=["continuous", "labels"],
+)
+def test_every_public_call_gives_what_it_knows(calls, names):
     with subprocess.Popen(
-        [sys.executable, "-c", CALLS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", calls], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         too_long = threading.Timer(SECONDS, process.kill)
         too_long.start()
-        for name in ("sample", "path", "select"):
+        for name in names:
             assert process.stdout.readline() == f"known {name}\n"
             process.send_signal(signal.SIGINT)
             assert process.stdout.readline() == "answer True True\n", process.stderr.read()
@@ -96,10 +125,29 @@ def wait_for(process, terminal, words):
     return seen
 
 
-def test_a_selection_stopped_at_a_terminal_leaves_the_best_so_far(csv_file):
+@pytest.fixture
+def label_file(csv_file):
+    """The same table with a word for every y."""
+    head, *rows = csv_file.read_text(encoding="utf-8").splitlines()
+    cells = [row.rpartition(",") for row in rows]
+    middle = sorted(float(value) for *_, value in cells)[len(cells) // 2]
+    words = [f"{left},{'high' if float(value) > middle else 'low'}" for left, _, value in cells]
+    path = csv_file.with_name("labels.csv")
+    path.write_text("\n".join([head, *words]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("table", "family", "std_error"),
+    [("csv_file", "lasso", "2e-3"), ("label_file", "sparse-svm", "2e-2")],
+    ids=["continuous", "labels"],
+)
+def test_a_selection_stopped_at_a_terminal_leaves_the_best_so_far(
+    table, family, std_error, request
+):
     with at_a_terminal(
-        "select", csv_file, "--target", "y", "--criterion", "prediction", "--std-error", "2e-3",
-        "--seed", "3", "--json",
+        "select", request.getfixturevalue(table), "--target", "y", "--family", family,
+        "--criterion", "prediction", "--std-error", std_error, "--seed", "3", "--json",
     ) as (process, terminal):  # fmt: skip
         shown = wait_for(process, terminal, "best so far")
         process.send_signal(signal.SIGINT)

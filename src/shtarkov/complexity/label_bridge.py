@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from shtarkov.complexity import worries as worry
 from shtarkov.complexity.bridge import Ladder, bar_ladder
 from shtarkov.complexity.label_rung import LabelRung, squared_error
 from shtarkov.complexity.quadrature import integral_weights
@@ -52,7 +53,7 @@ def symmetry_warnings(rungs: list[LabelRung]) -> tuple[str, ...]:
             total, variance = total + float(excess.mean()), variance + squared
     worst = abs(total) / math.sqrt(variance) if variance > 0.0 else 0.0
     if worst > ALARM:
-        return (f"labels are {worst:.1f} standard errors from balance: run longer chains",)
+        return (worry.unbalanced_labels(worst),)
     return ()
 
 
@@ -78,4 +79,4 @@ def disagreement(
     gap = np.abs(weights @ means - bridge.ln_ratio)[1:]
     spread = np.sqrt(weights**2 @ variances + bridge.std_error**2)[1:]
     worst = float(np.max(gap / np.where(spread > 0.0, spread, np.inf), initial=0.0))
-    return (f"path and bridge differ by {worst:.1f} standard errors",) if worst > ALARM else ()
+    return (worry.disagreeing_routes(worst),) if worst > ALARM else ()

@@ -10,9 +10,10 @@ import numpy as np
 from shtarkov.blas import one_blas_thread
 from shtarkov.complexity.label_base import ln_c_without_columns
 from shtarkov.complexity.label_enumeration import LARGEST_N, enumerate_labels
-from shtarkov.complexity.label_ladder import LabelLadder
+from shtarkov.complexity.label_ladder import FIRST_DRAWS, LabelLadder
 from shtarkov.complexity.label_law import Law, towards
 from shtarkov.complexity.label_path import label_path
+from shtarkov.complexity.ladder import INTERRUPTED, UNREACHED
 from shtarkov.complexity.region import Luckiness, NormBall
 from shtarkov.complexity.result import ComplexityResult
 from shtarkov.errors import InvalidProblem
@@ -21,9 +22,10 @@ from shtarkov.families.sparse_svm import label_family, largest_lam_max
 from shtarkov.progress import METER_UNITS, Meter, resolve_progress, tracked
 from shtarkov.sampling.collect import InterruptWatch
 from shtarkov.seeds import resolve_seed
+from shtarkov.types import Floats
 
-# What the bar expects of a climb before it knows: draws of every chain.
-USUAL_DRAWS = 500
+# What the bar expects before the first errors are known: draws of every chain for this error.
+USUAL_DRAWS, USUAL_ERROR = 500, 0.05
 
 
 def label_complexity(
@@ -93,15 +95,18 @@ def _bridged(
         tracked(resolve_progress(progress), METER_UNITS, "ln C of labels") as bar,
     ):
         family, meter = label_family(problem, lam), Meter(bar)
+        # Before the ladder's first draws: the bar would be full, and silent, for all the others.
+        meter.plan(int(USUAL_DRAWS * n_chains * max(1.0, (USUAL_ERROR / std_error) ** 2)))
         ladder = LabelLadder(family, seed=chosen, n_chains=n_chains, n_jobs=n_jobs, bar=meter)
-        meter.plan(USUAL_DRAWS * n_chains)
         ladder.climb(towards(law))
         ladder.settle()
-        ln_c, covariance = ladder.refine([law], std_error, max_draws)
+        ln_c, covariance, stopped = _refined(ladder, law, std_error, max_draws)
     error = math.sqrt(float(covariance[0, 0]))
     rank_rhat, ess, worries = ladder.diagnostics()
-    if error > 1.3 * std_error:
-        worries = (*worries, "the error asked for was not reached: raise max_draws")
+    if stopped:
+        worries = (*worries, INTERRUPTED)
+    elif error > 1.3 * std_error:
+        worries = (*worries, UNREACHED)
     return ComplexityResult(
         float(ln_c[0]),
         error,
@@ -114,3 +119,15 @@ def _bridged(
         chosen,
         worries,
     )
+
+
+def _refined(
+    ladder: LabelLadder, law: Law, std_error: float, max_draws: int
+) -> tuple[Floats, Floats, bool]:
+    """Give ln C and its covariance; say if Ctrl-C ended the draws."""
+    try:
+        return *ladder.refine([law], std_error, max_draws), False
+    except KeyboardInterrupt:
+        if ladder.n_tower_draws < FIRST_DRAWS:
+            raise
+        return *ladder.ln_c([law]), True

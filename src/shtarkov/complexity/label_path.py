@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shtarkov.blas import one_blas_thread
+from shtarkov.complexity import worries as worry
 from shtarkov.complexity.label_base import base_labels, ln_c_without_columns
 from shtarkov.complexity.label_bridge import bridge_rungs, disagreement, symmetry_warnings
 from shtarkov.complexity.label_rung import (
@@ -31,6 +32,7 @@ from shtarkov.complexity.label_rung import (
     neyman_counts,
     squared_error,
 )
+from shtarkov.complexity.ladder import INTERRUPTED, UNREACHED
 from shtarkov.complexity.path_result import ComplexityPath
 from shtarkov.complexity.quadrature import (
     chebyshev_nodes,
@@ -135,13 +137,16 @@ class _PathRun:
         for count in NODE_COUNTS:
             nodes = chebyshev_nodes(low, math.log(start), count)
             weights = integral_weights(nodes, inside)
-            rungs = self._sample(nodes, weights, n_jobs, bar)
+            rungs, stopped = self._sample(nodes, weights, n_jobs, bar)
             means, variances = _slopes(rungs)
             unresolved = unresolved_part(nodes, inside, means, variances)
+            if stopped:
+                notes = (stopped,)
+                break
             if unresolved <= 0.3 * self.wanted:
                 break
         else:
-            notes = (f"the quadrature may be off by {unresolved:.2g} nats",)
+            notes = (worry.coarse_rule(unresolved),)
         return self._result(rungs, nodes, weights, np.full(self.lams.size, unresolved), notes)
 
     def _start(self) -> float:
@@ -153,8 +158,11 @@ class _PathRun:
 
     def _sample(
         self, nodes: Floats, weights: Floats, n_jobs: int | None, bar: Meter
-    ) -> list[LabelRung]:
-        """Draw on the ladder until every ln C is within the wanted error."""
+    ) -> tuple[list[LabelRung], str]:
+        """Draw on the ladder until every ln C is within the wanted error, or Ctrl-C says to stop.
+
+        Gives what stopped it as well. Ctrl-C before every rung has its pilot draws is raised.
+        """
         rungs: list[LabelRung] = []
         bar.plan(2 * PILOT * nodes.size * self.n_chains)
         for index, lam in enumerate(np.exp(nodes)):
@@ -182,8 +190,11 @@ class _PathRun:
             if not any(counts):
                 break
             bar.plan(sum(counts) * self.n_chains, std_error=float(errors[worst]))
-            draw(rungs, counts, n_jobs, bar)
-        return rungs
+            try:
+                draw(rungs, counts, n_jobs, bar)
+            except KeyboardInterrupt:
+                return rungs, INTERRUPTED
+        return rungs, ""
 
     def _result(
         self,
@@ -202,9 +213,11 @@ class _PathRun:
         bridge = bridge_rungs(self.problem, rungs)
         if bridge is not None:
             worries = (*worries, *disagreement(nodes, means, variances, bridge))
+        elif rungs:
+            worries = (*worries, worry.unchecked_path())
         error = np.sqrt(np.diag(covariance))
         if error.size and error.max() > 1.3 * self.wanted:
-            worries = (*worries, "the error asked for was not reached: raise max_draws")
+            worries = (*worries, UNREACHED)
         return ComplexityPath(
             lams=self.lams,
             ln_c=self.base + weights @ means,

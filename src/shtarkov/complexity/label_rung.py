@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shtarkov.complexity import worries as worry
 from shtarkov.complexity.threads import advance_chains
 from shtarkov.diagnostics.convergence import State, effective_size, mean_error, summarise
 from shtarkov.families.label_family import LabelFamily
@@ -180,7 +181,7 @@ def convergence(rungs: Sequence[LabelRung]) -> tuple[float | None, float | None]
 def mixing_warnings(rhat: float | None, ess: float | None) -> tuple[str, ...]:
     """Say so if chains are too short, or disagree by more than their lengths explain."""
     if ess is not None and ess < LEAST_SIZE:
-        return (f"{ess:.0f} effective draws at one rung: run longer chains",)
+        return (worry.few_draws(ess),)
     if rhat is not None and ess is not None and rhat > MAX_RHAT + RHAT_NOISE / ess:
-        return (f"rank R-hat {rhat:.3f} at one rung: run longer chains",)
+        return (worry.disagreeing_chains(rhat),)
     return ()

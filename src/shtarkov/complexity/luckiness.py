@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from shtarkov.complexity import ladder
+from shtarkov.complexity import worries as worry
 from shtarkov.complexity.integrands import slope_in_tau
 from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.quadrature import (
@@ -138,9 +139,9 @@ def _ladder(kappa: float, nodes: Floats, rungs: list[Rung], stopped: str) -> Luc
     worries = [stopped] if stopped else []
     worst = max((abs(z) for rung in rungs for z in rung.checks), default=0.0)
     if worst > ladder.ALARM:
-        worries.append(f"quantities of equal mean differ by {worst:.1f} standard errors")
+        worries.append(worry.broken_identity(worst))
     if any(ladder.unsettled(rung) for rung in rungs):
-        worries.append(f"rank R-hat {rhat:.3f} at one rung: run longer chains")
+        worries.append(worry.disagreeing_chains(rhat))
     return LuckinessLadder(
         kappa,
         nodes,

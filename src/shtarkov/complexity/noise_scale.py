@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike
 
 from shtarkov.blas import one_blas_thread
 from shtarkov.complexity import ladder
+from shtarkov.complexity import worries as worry
 from shtarkov.complexity.outline import outline_of
 from shtarkov.complexity.quadrature import chebyshev_nodes, interpolation_weights
 from shtarkov.complexity.ray_chain import RayChain, empty_model_ln_i, relative_height
@@ -188,7 +189,7 @@ class _ScaleRun:
             if change <= self.wanted or rule == len(RULES) - 1:
                 break
             rule += 1
-        notes = () if change <= self.wanted else (f"interpolation may be off by {change:.2g} nats",)
+        notes = () if change <= self.wanted else (worry.coarse_rule(change, "interpolation"),)
         return self._result(nodes, weights, inside, position, notes)
 
     def _sample(self, nodes: Floats, weights: Floats, n_jobs: int | None, bar: Progress) -> None:
@@ -278,7 +279,7 @@ class _ScaleRun:
         # Heights forget so fast that a few draws count as many: R-hat goes by their number.
         shortest = min((c.n_draws for rung in rungs for c in rung.chains), default=0)
         if ladder.unconverged(rhat, None if ess is None else min(ess, shortest)):
-            notes = (*notes, f"rank R-hat {rhat:.3f} at one node: run longer chains")
+            notes = (*notes, worry.disagreeing_chains(rhat, "node"))
         if error.max() > 1.05 * self.wanted:
             notes = (*notes, "the error asked for was not reached: raise max_draws")
         return ScalePath(

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from shtarkov.blas import one_blas_thread
 from shtarkov.complexity import ladder as rungs_of
+from shtarkov.complexity import worries as worry
 from shtarkov.complexity.bridge import bar_ladder
 from shtarkov.complexity.exact_path import exact_path
 from shtarkov.complexity.integrands import slope_in_lam
@@ -174,7 +175,7 @@ class _LadderRun:
             count = NODE_COUNTS[NODE_COUNTS.index(count) + 1]
         notes = (stopped,) if stopped else ()
         if unresolved > self.wanted:
-            notes = (*notes, f"the quadrature may be off by {unresolved:.2g} nats")
+            notes = (*notes, worry.coarse_rule(unresolved))
         return self._result(rungs, nodes, tail, notes)
 
     def _sample(
@@ -224,7 +225,7 @@ class _LadderRun:
         bridge, bridge_error, worries = self._bridge(rungs, nodes, node_ln_c, variances)
         rhat, ess = rungs_of.convergence(rungs)
         if any(rungs_of.unsettled(rung) for rung in rungs):
-            worries = (*worries, f"rank R-hat {rhat:.3f} at one rung: run longer chains")
+            worries = (*worries, worry.disagreeing_chains(rhat))
         failures = sum(int(chain.failures[1:].sum()) for rung in rungs for chain in rung.chains)
         return ComplexityPath(
             lams=self.kappas * self.sigma,
@@ -255,11 +256,11 @@ class _LadderRun:
         worries = []
         worst = max((abs(z) for rung in rungs for z in rung.checks), default=0.0)
         if worst > rungs_of.ALARM:
-            worries.append(f"quantities of equal mean differ by {worst:.1f} standard errors")
+            worries.append(worry.broken_identity(worst))
         try:
             steps = bar_ladder(*rungs_of.neighbour_work(rungs))
         except NotConverged:
-            return None, None, (*worries, "the bridge found no overlap between rungs")
+            return None, None, (*worries, worry.unchecked_path())
         start = node_ln_c[0]
         path_error = np.sqrt(integral_weights(nodes, nodes) ** 2 @ variances)
         bridge, bridge_error = start + steps.ln_ratio, steps.std_error
@@ -270,5 +271,5 @@ class _LadderRun:
         fewest = min(rung.n_draws for rung in rungs) / rungs_of.PROBE_EVERY
         alarm = rungs_of.ALARM * (1.0 + FEW_PROBES / fewest)
         if gap.max() > alarm and overlaps > MIN_OVERLAP:
-            worries.append(f"path and bridge differ by {gap.max():.1f} standard errors")
+            worries.append(worry.disagreeing_routes(float(gap.max())))
         return bridge, bridge_error, tuple(worries)

@@ -152,7 +152,10 @@ class LabelNode:
     def doubts(self) -> list[str]:
         """List what would make an expert distrust the codes."""
         beyond = [name for name, law in self.laws.items() if not self.ladder.reaches(law)]
-        worries = [f"the {name} code's best weights lie beyond the laws drawn" for name in beyond]
+        worries = [
+            f"the {name} code's best weights lie beyond the laws drawn: state eta, or raise lams"
+            for name in beyond
+        ]
         return [*worries, *self.ladder.diagnostics()[2]]
 
     def evidence(self) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from shtarkov.complexity.ladder import INTERRUPTED
+from shtarkov.complexity.ladder import INTERRUPTED, UNREACHED
 from shtarkov.selection.label_data import LabelData
 from shtarkov.selection.label_laws import largest_eta
 from shtarkov.selection.label_node import LabelCode, LabelNode
 from shtarkov.selection.report import Code, CodelengthCurve, SelectionReport
-from shtarkov.selection.verdict import COIN_TOSS
+from shtarkov.selection.verdict import COIN_TOSS, STILL_FALLING
 from shtarkov.types import Floats
 
 
@@ -143,14 +143,22 @@ def _reasons(
     nodes: list[LabelNode], node: LabelNode | None, winner: str, best: Code, std_error: float
 ) -> list[str]:
     """List what would make an expert distrust the answer."""
+    coded = [item for item in nodes if item.codes]
+    if node is None and coded:
+        falling = [name for name in coded[-1].codes if _still_falling(coded, name)]
+        return [f"the {name} code {STILL_FALLING}" for name in falling]
     if node is None:
-        troubles = [item.trouble for item in nodes if item.trouble]
-        return troubles[:1] if len(troubles) == len(nodes) else []
+        return [item.trouble for item in nodes[:1]]
     reasons = node.doubts()
-    if node is nodes[-1] and _still_falling(nodes, winner):
-        reasons.append("the shortest code is at the smallest penalty tried: extend the grid")
+    if node is coded[-1] and _still_falling(coded, winner):
+        beyond = nodes[-1].trouble
+        reasons.append(
+            f"the shortest code is at the smallest penalty that could be sampled; below it {beyond}"
+            if beyond
+            else "the shortest code is at the smallest penalty tried: extend the grid"
+        )
     if best.std_error > 1.5 * std_error:
-        reasons.append("the standard error asked for was not reached: raise max_draws")
+        reasons.append(UNREACHED)
     return reasons
 
 

@@ -170,7 +170,7 @@ class SelectionReport:
         for field in dataclasses.fields(self):
             plain[field.name] = _plain(getattr(self, field.name))
         plain["support"] = self.support.tolist()
-        plain["codelength_bits"] = self.codelength / NATS_PER_BIT
+        plain["codelength_bits"] = _plain(self.codelength / NATS_PER_BIT)
         return plain
 
     def to_json(self, path: str | Path | None = None) -> str:

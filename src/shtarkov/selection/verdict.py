@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from shtarkov.complexity.ladder import INTERRUPTED
+from shtarkov.complexity.ladder import INTERRUPTED, UNREACHED
 from shtarkov.selection.candidates import Candidate
 from shtarkov.selection.codes import codes_of
 from shtarkov.selection.data_part import DataPart
@@ -20,6 +20,7 @@ from shtarkov.types import Floats
 COIN_TOSS = 2.0
 # Within this factor of the last penalty a minimum is at the end of the grid.
 AT_THE_END = 1.0001
+STILL_FALLING = "still gets shorter at the smallest penalty tried: extend the grid"
 
 
 def assemble(
@@ -45,7 +46,7 @@ def assemble(
     intercept, coef = design.full_coefficients(data.response, chosen)
     reasons = (
         *_reasons(candidates, winner, curve, choice, std_error),
-        *doubts_about_fit(data, best.coef),
+        *doubts_about_fit(data, best),
     )
     path = None if curve is None else curve.path
     return SelectionReport(
@@ -117,10 +118,14 @@ def _reasons(
             reasons.extend(curve.scale.warnings)
         if curve.at_edge:
             reasons.append("the least codelength is at the smallest penalty tried: extend the grid")
+    if curve is not None and winner == "empty" and _still_falling(curve):
+        reasons.append(f"the matched code {STILL_FALLING}")
     if choice is not None and winner == "free":
         reasons.extend(choice.warnings)
         if choice.at_edge:
-            reasons.append("the free code's minimum is at the side of the region searched")
+            reasons.append(
+                "the free code's minimum is at the side of the region searched: extend the grid"
+            )
         if curve is not None and choice.kappa <= AT_THE_END * curve.data.kappas[-1]:
             reasons.append("the free code's minimum is at the smallest penalty: extend the grid")
     met = (*(curve.path.warnings if curve else ()), *(choice.warnings if choice else ()))
@@ -128,10 +133,19 @@ def _reasons(
         reasons.append(INTERRUPTED)  # whoever wins: the others were not heard to the end
     code = candidates[winner].code
     if not math.isfinite(code.nats):
-        reasons.append("the codelength is not finite: y is fitted exactly, or scales are extreme")
-    if code.std_error > 1.5 * std_error:
-        reasons.append("the standard error asked for was not reached: raise max_draws")
-    return reasons
+        reasons.append(
+            "the codelength is not finite, as y is fitted exactly or scales are extreme: give "
+            "sigma=, or rescale X and y"
+        )
+    if code.std_error > 1.5 * std_error and UNREACHED not in reasons:
+        reasons.append(UNREACHED)
+    return list(dict.fromkeys(reasons))  # ladders of one selection may say the same
+
+
+def _still_falling(curve: MatchedCurve) -> bool:
+    """Whether the matched code is clearly shorter at the end of the grid than at its start."""
+    fall = float(curve.codelengths[0] - curve.codelengths[-1])
+    return curve.at_edge and fall > 2.0 * float(curve.difference_errors(0)[-1])
 
 
 def _notes(
