@@ -25,11 +25,12 @@ logger = logging.getLogger(__name__)
 
 # Draws per chain before any error is looked at: autocorrelation times are two or three moves.
 PILOT = 40
+# Without a fibre move the norm is slow at other weights than the penalty. Draws that end when they
+# look precise then end on small norms: more of them are made before anything is judged.
+SLOW_PILOT = 160
 # Who asks for an error above this, in nats, wants to know roughly where things are.
 ROUGH_ERROR = 0.5
 ROUGH_PILOT = 20
-# Moves that tune a chain; its first five draws then have the mean of later ones.
-WARM_UP = 15
 MAX_ROUNDS = 12
 # An error this much over the wanted one is not worth another round, nor a warning.
 TOLERATED = 1.05
@@ -37,12 +38,16 @@ UNREACHED = "the error asked for was not reached: raise max_draws"
 INTERRUPTED = "interrupted: the error reached so far is reported"
 # A chain's draws grow by at most this factor a round: early error estimates are themselves noisy.
 MAX_GROWTH = 6.0
+# Moves that tune a chain; its first five draws then have the mean of later ones.
+WARM_UP = 15
 # z-scores beyond which a zero-mean check, or path against bridge, is reported. Tens of checks are
 # made per path: four and a half keeps false alarms below one path in a thousand.
 ALARM = 4.5
 # Of fewer draws a chain an alarm is not believed but asks for more: z-scores of short chains have
 # long tails (measured: one path in twenty raised one), and only a real fault outlives more draws.
 BELIEVED_DRAWS = 640
+# A line through three points, read at the first.
+END_OF_LINE = np.array([5.0, 2.0, -1.0]) / 6.0
 # R-hat of independent short chains exceeds one by about the inverse of their effective size.
 MAX_RHAT = 1.01
 RHAT_NOISE = 12.0
@@ -90,6 +95,27 @@ def extend(rungs: Sequence[Rung], draws: Sequence[int], n_jobs: int | None, bar:
         for chain in rung.chains
     ]
     advance_chains(tasks, WARM_UP, PROBE_EVERY, n_jobs, bar)
+
+
+def steady_variances(rungs: Sequence[Rung]) -> None:
+    """Let no rung claim less variance a draw than its neighbours make likely.
+
+    The few draws of one rung may miss a rare excursion. Then its mean is small and looks precise,
+    and sampling would stop just there: estimates came out too small by half an error. Along the
+    ladder the logarithm of the variance bends little, so a line through three rungs is believed.
+    """
+    if len(rungs) < 3:
+        return
+    draws = np.array([rung.n_draws for rung in rungs])
+    own = np.array([rung.own_variance for rung in rungs]) * draws
+    if not np.all((own > 0.0) & np.isfinite(own)):
+        return
+    logs = np.log(own)
+    steady = np.convolve(logs, np.full(3, 1.0 / 3.0), mode="same")
+    steady[0] = END_OF_LINE @ logs[:3]
+    steady[-1] = END_OF_LINE @ logs[:-4:-1]
+    for rung, variance in zip(rungs, np.exp(steady) / draws, strict=True):
+        rung.variance = max(rung.own_variance, float(variance))
 
 
 def functional_error(rungs: Sequence[Rung], weights: Floats) -> Floats:
@@ -143,20 +169,21 @@ def sample_until(
     Ctrl-C ends the sampling early once every rung has its pilot draws, and is raised before that.
     """
     guess = _expected_draws(rungs, weights, wanted)
-    pilot = PILOT if wanted < ROUGH_ERROR else ROUGH_PILOT
-    draws = [pilot] * len(rungs)
-    meter.plan(int(np.maximum(guess, pilot * len(rungs[0].chains)).sum()))
+    draws = pilots = [_pilot(rung.chains[0], wanted) for rung in rungs]
+    meter.plan(int(np.maximum(guess, len(rungs[0].chains) * np.array(pilots)).sum()))
     for _ in range(MAX_ROUNDS):
         try:
             extend(rungs, draws, n_jobs, meter)
             for rung, n_new in zip(rungs, draws, strict=True):
                 if n_new > 0:
                     rung.refresh(integrand)
+            steady_variances(rungs)
         except KeyboardInterrupt:
-            if min(chain.n_draws for rung in rungs for chain in rung.chains) < pilot:
+            if not all(_has(rung, pilot) for rung, pilot in zip(rungs, pilots, strict=True)):
                 raise
             for rung in rungs:
                 rung.refresh(integrand)
+            steady_variances(rungs)
             return INTERRUPTED
         error = float(functional_error(rungs, weights).max())
         logger.debug("error %.4f after %d draws", error, sum(rung.n_draws for rung in rungs))
@@ -176,6 +203,19 @@ def sample_until(
         if not any(draws):
             break
     return "" if error <= TOLERATED * wanted else UNREACHED
+
+
+def _pilot(chain: Any, wanted: float) -> int:
+    """Give the draws per chain before any error is looked at."""
+    if wanted >= ROUGH_ERROR:
+        return ROUGH_PILOT
+    has_fibre_move = chain.facts.norm_counts_active
+    return PILOT if has_fibre_move or chain.weight == chain.family.lam else SLOW_PILOT
+
+
+def _has(rung: Rung, n_draws: int) -> bool:
+    """Say whether every chain of a rung has so many draws."""
+    return min(chain.n_draws for chain in rung.chains) >= n_draws
 
 
 def neighbour_work(rungs: Sequence[Rung]) -> tuple[list[Floats], list[Floats]]:

@@ -37,15 +37,16 @@ Integrand = Callable[[Chain], tuple[Floats, Floats]]
 class Rung:
     """One penalty of the ladder, its chains and what they say.
 
-    `mean` and `variance` (its squared error) are those of the best combination; `expected` is a
-    guess of the mean made beforehand, which serves where next to nothing was observed. `controls`
-    is (control, chain, draw).
+    `mean` and `variance` (its squared error) are those of the best combination, `own_variance` what
+    its draws alone say of that; `expected` is a guess of the mean made beforehand, which serves
+    where next to nothing was observed. `controls` is (control, chain, draw).
     """
 
     chains: list[Chain]
     expected: float
     mean: float = 0.0
     variance: float = np.inf
+    own_variance: float = np.inf
     series: Floats = field(default_factory=lambda: np.zeros((1, 0)))
     controls: Floats = field(default_factory=lambda: np.zeros((0, 1, 0)))
     _summary: Summary | None = None
@@ -71,15 +72,14 @@ class Rung:
         """Recompute the estimate from all draws so far."""
         pairs = [integrand(chain) for chain in self.chains]
         target = stack_draws([pair[0] for pair in pairs])
-        self.controls = stack_draws([pair[1] for pair in pairs]).swapaxes(
-            0, 1
-        )  # control, chain, draw
+        self.controls = stack_draws([pair[1] for pair in pairs]).swapaxes(0, 1)
         self.series, self._summary = target - _fitted(target, self.controls), None
         self.mean = float(self.series.mean())
         # The regression on the controls has used up their degrees of freedom.
         n_blocks = self.series.size // _block_length(self.series)
         freedom = n_blocks / (n_blocks - self.controls.shape[0] - 1.0)
-        self.variance = max(freedom * mean_error(self.series) ** 2, self._least_variance())
+        self.own_variance = max(freedom * mean_error(self.series) ** 2, self._least_variance())
+        self.variance = self.own_variance
 
     def _least_variance(self) -> float:
         """Give the variance of a rare count: that of excursions of geometric length.
