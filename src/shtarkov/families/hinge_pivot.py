@@ -85,8 +85,7 @@ def row_kinks(y, scores, shift, multipliers, kinks, breaks):
         rise = y[i] * shift[i]
         towards = (2.0 * multipliers[i] - 1.0) * rise
         room = (kinks[i] - y[i] * scores[i]) / rise
-        room = room if room > 0.0 else 0.0
-        breaks[i] = room if towards > least else np.inf
+        breaks[i] = max(room, 0.0) if towards > least else np.inf
 
 
 @reduction_kernel
@@ -95,8 +94,7 @@ def coef_kinks(coef, direction, signs, k, breaks):
     for a in range(k):
         fall = -signs[a] * direction[a]
         room = signs[a] * coef[a] / fall
-        room = max(room, 0.0)
-        breaks[a] = room if fall > 0.0 else np.inf
+        breaks[a] = max(room, 0.0) if fall > 0.0 else np.inf
 
 
 @bare_kernel

@@ -20,7 +20,7 @@ from shtarkov.types import Floats, Ints, Status
 OK = int(Status.OK)
 CAPACITY = int(Status.CAPACITY)
 # The largest part by which ties of the hinge are parted, and what spreads the parts evenly.
-SPREAD = 2e-10
+SPREAD = 4e-10
 # Columns looked at between two looks at all.
 SHORT_LIST = 16
 GOLDEN = 0.6180339887498949

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shtarkov._jit import bare_kernel, kernel
+from shtarkov._jit import bare_kernel, inlined_kernel, kernel
 from shtarkov.families.label_family import (
     NORM,
     PRIMAL,
@@ -156,7 +156,7 @@ def accept(state):
         state.y[i] = state.y_proposed[i]
 
 
-@kernel
+@inlined_kernel
 def flip_one(family, target, move, state, row, rng):
     """Try to flip one label; return (status, labels flipped, accepted)."""
     first = 0.0  # log-probability of passing the screen
@@ -244,7 +244,7 @@ def propose_block(state, rng):
     return flipped
 
 
-@kernel
+@inlined_kernel
 def flip_block(family, target, move, state, rng):
     """Try to flip a random block of labels; return (status, labels flipped, accepted)."""
     drift, y, proposed = move.drift, state.y, state.y_proposed
@@ -266,7 +266,7 @@ def flip_block(family, target, move, state, rng):
     return (OK if status == ABOVE_LIMIT else status), 0, 0
 
 
-@kernel
+@inlined_kernel
 def move_labels(family, target, move, state, rng):
     """Make one move; return (status, labels flipped, accepted)."""
     if move.scan == BLOCKS or move.scan == PAIRS:
