@@ -83,9 +83,9 @@ def row_kinks(y, scores, shift, multipliers, kinks, breaks):
     least = NEGLIGIBLE * math.sqrt(total / y.size)
     for i in range(y.size):
         rise = y[i] * shift[i]
-        towards = (2.0 * multipliers[i] - 1.0) * rise
-        room = (kinks[i] - y[i] * scores[i]) / rise
-        breaks[i] = max(room, 0.0) if towards > least else np.inf
+        meets = (2.0 * multipliers[i] - 1.0) * rise > least
+        room = (kinks[i] - y[i] * scores[i]) / (rise if meets else 1.0)
+        breaks[i] = max(room, 0.0) if meets else np.inf
 
 
 @reduction_kernel
@@ -93,7 +93,7 @@ def coef_kinks(coef, direction, signs, k, breaks):
     """Write how far along the edge each coefficient meets zero, infinity for those that do not."""
     for a in range(k):
         fall = -signs[a] * direction[a]
-        room = signs[a] * coef[a] / fall
+        room = signs[a] * coef[a] / (fall if fall > 0.0 else 1.0)
         breaks[a] = max(room, 0.0) if fall > 0.0 else np.inf
 
 

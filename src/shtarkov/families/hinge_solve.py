@@ -180,7 +180,9 @@ def certify(family, y, work):
 def relax_hinge(family, y, limit, work):
     """Move `work` to the best vertex at the labels y; return the status, or ABOVE_LIMIT.
 
-    Where rounding has spoilt the vertex, the search starts once more from w = 0.
+    Where rounding has spoilt the vertex, the search starts once more from w = 0; and where no
+    column is active, as the intercept is then open when the classes balance, and must not depend on
+    where the search came from.
     """
     is_warm = work.counts[FACTORED] == 1
     if is_warm and work.counts[CHANGES] > AFRESH_AFTER:
@@ -191,6 +193,7 @@ def relax_hinge(family, y, limit, work):
         status = improve_vertex(family, y, limit, work)
         if status == OK:
             status = certify(family, y, work)
-        if status in (OK, ABOVE_LIMIT, CAPACITY) or not is_warm:
+        is_open = family.n_free == 1 and work.counts[K] == 1
+        if not is_warm or (status in (OK, ABOVE_LIMIT, CAPACITY) and not is_open):
             return status
         is_warm = False

@@ -82,7 +82,9 @@ class LabelWork(NamedTuple):
     `coef`, `gradient` and `direction` are in use; signs are 0 for the intercept. `values`
     holds (primal, dual, loss, norm, half squares, stiffness) of the last solution. Rows: `scores`
     are x_i'w + b, `multipliers` those of the loss, `signed` their product with the labels,
-    `centres` the smoothed hinge's, `weights` the curvatures `gram` was made with.
+    `centres` the smoothed hinge's, `weights` the curvatures `gram` was made with. The hinge without
+    a ridge has no use for `gram` and `chol`, which are empty: its face is the `vertex`, whose
+    inverse is what FACTORED and CHANGES then speak of.
     """
 
     active: Ints
