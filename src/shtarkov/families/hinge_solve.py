@@ -23,6 +23,7 @@ from shtarkov.families.hinge_vertex import (
     start_vertex,
 )
 from shtarkov.families.label_family import (
+    ABOVE_LIMIT,
     CHANGES,
     DUAL,
     FACTORED,
@@ -40,7 +41,6 @@ from shtarkov.types import Status
 OK = int(Status.OK)
 NOT_CONVERGED = int(Status.NOT_CONVERGED)
 CAPACITY = int(Status.CAPACITY)
-ABOVE_LIMIT = -1
 # Multipliers and, in units of lam, correlations may pass their bounds by this: more than rounding,
 # less than ties are parted by.
 SLACK = 1e-12

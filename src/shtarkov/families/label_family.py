@@ -19,6 +19,8 @@ from shtarkov.types import Floats, Ints, Status
 
 OK = int(Status.OK)
 CAPACITY = int(Status.CAPACITY)
+# Returned beside the statuses by a solve that was given up because the minimum is above its limit.
+ABOVE_LIMIT = -1
 # The largest part by which ties of the hinge are parted, and what spreads the parts evenly.
 SPREAD = 4e-10
 # Columns looked at between two looks at all.

@@ -19,8 +19,9 @@ import numpy as np
 
 from shtarkov._jit import kernel
 from shtarkov.families.active_work import correlate
-from shtarkov.families.hinge_solve import ABOVE_LIMIT, relax_hinge
+from shtarkov.families.hinge_solve import relax_hinge
 from shtarkov.families.label_family import (
+    ABOVE_LIMIT,
     DUAL,
     FACTORED,
     PRIMAL,

@@ -26,6 +26,7 @@ import numpy as np
 
 from shtarkov._jit import bare_kernel, inlined_kernel, kernel
 from shtarkov.families.label_family import (
+    ABOVE_LIMIT,
     NORM,
     PRIMAL,
     LabelWork,
@@ -33,7 +34,7 @@ from shtarkov.families.label_family import (
     new_label_work,
 )
 from shtarkov.families.svm_losses import HINGE, LOGISTIC, loss_value
-from shtarkov.families.svm_solve import ABOVE_LIMIT, relax_labels, start_at_zero
+from shtarkov.families.svm_solve import relax_labels, start_at_zero
 from shtarkov.types import Floats, Ints, Status
 
 OK = int(Status.OK)

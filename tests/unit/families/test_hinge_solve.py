@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from shtarkov.families.label_family import DUAL, PRIMAL, K, new_label_work
+from shtarkov.families.label_family import ABOVE_LIMIT, DUAL, PRIMAL, K, new_label_work
 from shtarkov.families.label_problems import SparseSVM
 from shtarkov.families.sparse_svm import label_family, label_lam_max
-from shtarkov.families.svm_solve import ABOVE_LIMIT, relax_labels, start_at_zero
+from shtarkov.families.svm_solve import relax_labels, start_at_zero
 from shtarkov.types import Status
 
 DESIGNS = {
