@@ -178,7 +178,7 @@ def new_label_work(family, capacity):
         np.zeros(5, np.int64),
         new_vertex(n_columns, n, in_vertex),
     )
-    if family.n_free == 1 and in_gram > 0:
+    if family.n_free == 1:
         append_column(family, n_columns - 1, 0.0, work)
     return work
 
@@ -227,16 +227,17 @@ def copy_vertex(source, destination, k):
 
 @kernel
 def append_column(family, column, sign, work):
-    """Put one column at the end of the active set, coefficient zero, and extend `gram`."""
+    """Put one column at the end of the active set, coefficient zero, and extend a held `gram`."""
     k = work.counts[K]
     if k == work.active.size:
         return CAPACITY
-    values = family.Xt[column]
-    for i in range(values.size):
-        work.scratch[i] = work.weights[i] * values[i]
-    for a in range(k):
-        work.gram[k, a] = dot(family.Xt[work.active[a]], work.scratch)
-    work.gram[k, k] = dot(values, work.scratch)
+    if work.gram.size > 0:
+        values = family.Xt[column]
+        for i in range(values.size):
+            work.scratch[i] = work.weights[i] * values[i]
+        for a in range(k):
+            work.gram[k, a] = dot(family.Xt[work.active[a]], work.scratch)
+        work.gram[k, k] = dot(values, work.scratch)
     work.active[k] = column
     work.signs[k] = sign
     work.coef[k] = 0.0

@@ -161,8 +161,6 @@ def start_at_zero(family, y, work):
         work.scores[i] = 0.0
         work.centres[i] = 1.0 if family.loss == HINGE else 0.0
         work.weights[i] = 0.0
-    if has_vertices(family):
-        return
     if family.n_free == 1:
         append_column(family, family.Xt.shape[0] - 1, 0.0, work)
     update_multipliers(family, y, work)

@@ -193,6 +193,8 @@ def test_one_class_costs_nothing_with_an_intercept(rng, loss):
     X = rng.standard_normal((20, 3))
     fit = solve_labels(problem_of(X, loss, fit_intercept=True), np.ones(20), 1.0)
     assert fit.objective == pytest.approx(0.0, abs=1e-6)
+    assert fit.intercept > 0.0
+    assert np.count_nonzero(fit.coef) == 0
 
 
 @pytest.mark.needs_jit
