@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "shtarkov"
-KERNEL_DECORATORS = {"kernel", "inlined_kernel", "reduction_kernel", "register"}
+KERNEL_DECORATORS = {"kernel", "bare_kernel", "inlined_kernel", "reduction_kernel", "register"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

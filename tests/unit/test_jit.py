@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from shtarkov._jit import generic, inlined_kernel, kernel, reduction_kernel
+from shtarkov._jit import bare_kernel, generic, inlined_kernel, kernel, reduction_kernel
 from tests.toy_kernels import INNER, make_toy_package, measure
 
 
@@ -82,6 +82,17 @@ def test_generic_keeps_the_contract_as_its_documentation():
 def test_kernels_divide_as_numpy_does():
     assert ratio(1.0, 0.0) == np.inf
     assert np.isnan(ratio(0.0, 0.0))
+
+
+@bare_kernel
+def sum_of_first(arrays):
+    return arrays[0][0] + arrays[1][0]
+
+
+def test_bare_kernel_reads_fields_and_leaves_them_alive():
+    arrays = (np.ones(2), np.full(2, 3.0))
+    assert sum_of_first(arrays) == 4.0
+    assert arrays[1].tolist() == [3.0, 3.0]
 
 
 @inlined_kernel

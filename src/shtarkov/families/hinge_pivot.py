@@ -83,10 +83,9 @@ def row_kinks(y, scores, shift, multipliers, kinks, breaks):
     least = NEGLIGIBLE * math.sqrt(total / y.size)
     for i in range(y.size):
         rise = y[i] * shift[i]
-        towards = (2.0 * multipliers[i] - 1.0) * rise
-        room = (kinks[i] - y[i] * scores[i]) / rise
-        room = room if room > 0.0 else 0.0
-        breaks[i] = room if towards > least else np.inf
+        meets = (2.0 * multipliers[i] - 1.0) * rise > least
+        room = (kinks[i] - y[i] * scores[i]) / (rise if meets else 1.0)
+        breaks[i] = max(room, 0.0) if meets else np.inf
 
 
 @reduction_kernel
@@ -94,9 +93,8 @@ def coef_kinks(coef, direction, signs, k, breaks):
     """Write how far along the edge each coefficient meets zero, infinity for those that do not."""
     for a in range(k):
         fall = -signs[a] * direction[a]
-        room = signs[a] * coef[a] / fall
-        room = max(room, 0.0)
-        breaks[a] = room if fall > 0.0 else np.inf
+        room = signs[a] * coef[a] / (fall if fall > 0.0 else 1.0)
+        breaks[a] = max(room, 0.0) if fall > 0.0 else np.inf
 
 
 @bare_kernel

@@ -3,17 +3,19 @@
 
 Flipping labels leaves the coefficients a vertex, of another objective. Margin rows whose label
 flipped are released first; then, as long as there are any, margin rows whose multiplier has left
-[0, 1] and columns whose correlation has passed lam, whichever has passed by more. All correlations
-are looked at only when those of a short list are settled. Slow twin: linear programming (tests).
+[0, 1] and columns whose correlation has passed lam, by what their edges promise (slope over
+length: steepest edge). All correlations are looked at only when those of a short list are settled.
+Slow twin: linear programming (tests).
 """
 
 from __future__ import annotations
 
-from shtarkov._jit import bare_kernel, kernel
+from shtarkov._jit import bare_kernel, inlined_kernel, kernel
 from shtarkov.families.active_work import correlate, correlate_some
 from shtarkov.families.hinge_pivot import pivot_on_column, pivot_on_row
 from shtarkov.families.hinge_vertex import (
     AFRESH_AFTER,
+    read_multipliers,
     renew_inverse,
     settle_on_margin,
     solve_multipliers,
@@ -21,6 +23,7 @@ from shtarkov.families.hinge_vertex import (
     start_vertex,
 )
 from shtarkov.families.label_family import (
+    ABOVE_LIMIT,
     CHANGES,
     DUAL,
     FACTORED,
@@ -38,9 +41,9 @@ from shtarkov.types import Status
 OK = int(Status.OK)
 NOT_CONVERGED = int(Status.NOT_CONVERGED)
 CAPACITY = int(Status.CAPACITY)
-ABOVE_LIMIT = -1
-# Multipliers and, in units of lam, correlations may pass their bounds by this.
-SLACK = 1e-11
+# Multipliers and, in units of lam, correlations may pass their bounds by this: more than rounding,
+# less than ties are parted by.
+SLACK = 1e-12
 GAP_TOLERANCE = 1e-9
 MAX_PIVOTS = 20_000
 
@@ -135,7 +138,7 @@ def settle_listed(family, y, n_listed, work):
     return NOT_CONVERGED
 
 
-@kernel
+@inlined_kernel
 def improve_vertex(family, y, limit, work):
     """Go from the present vertex to the best; return the status, or ABOVE_LIMIT."""
     work.counts[SOLVES], work.counts[ROUNDS] = 0, 0
@@ -146,9 +149,12 @@ def improve_vertex(family, y, limit, work):
     while status == OK:
         pivots = work.counts[SOLVES]
         status = settle_listed(family, y, n_listed, work)
-        if status != OK or (n_listed > 0 and work.counts[SOLVES] == pivots):
+        if status != OK:
             return status
+        if n_listed > 0 and work.counts[SOLVES] == pivots:
+            return OK
         work.counts[ROUNDS] += 1
+        read_multipliers(y, work)
         correlate(family.Xt, work.signed, work.corr)
         write_dual(family, y, work)
         if work.values[DUAL] > limit:
@@ -161,12 +167,9 @@ def improve_vertex(family, y, limit, work):
 
 
 @kernel
-def solve_from(family, y, limit, work):
-    """Go to the best vertex and certify it; return the status, or ABOVE_LIMIT."""
-    status = improve_vertex(family, y, limit, work)
-    if status != OK:
-        return status
-    settle_on_margin(family, y, work)
+def certify(family, y, work):
+    """Write the solution of the present vertex; return whether its gap is closed, as a status."""
+    settle_on_margin(family, work)
     write_primal(family, y, work)
     write_dual(family, y, work)
     gap = work.values[PRIMAL] - work.values[DUAL]
@@ -177,14 +180,20 @@ def solve_from(family, y, limit, work):
 def relax_hinge(family, y, limit, work):
     """Move `work` to the best vertex at the labels y; return the status, or ABOVE_LIMIT.
 
-    Where rounding has spoilt the vertex, the search starts once more from w = 0.
+    Where rounding has spoilt the vertex, the search starts once more from w = 0; and where no
+    column is active, as the intercept is then open when the classes balance, and must not depend on
+    where the search came from.
     """
     is_warm = work.counts[FACTORED] == 1
     if is_warm and work.counts[CHANGES] > AFRESH_AFTER:
         is_warm = renew_inverse(family, work) == OK
-    if is_warm:
-        status = solve_from(family, y, limit, work)
-        if status in (OK, ABOVE_LIMIT, CAPACITY):
+    while True:
+        if not is_warm:
+            start_vertex(family, y, work)
+        status = improve_vertex(family, y, limit, work)
+        if status == OK:
+            status = certify(family, y, work)
+        is_open = family.n_free == 1 and work.counts[K] == 1
+        if not is_warm or (status in (OK, ABOVE_LIMIT, CAPACITY) and not is_open):
             return status
-    start_vertex(family, y, work)
-    return solve_from(family, y, limit, work)
+        is_warm = False

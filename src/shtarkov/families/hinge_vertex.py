@@ -39,7 +39,7 @@ def clear_vertex(work):
 
 @bare_kernel
 def start_vertex(family, y, work):
-    """Put `work` at w = 0; an intercept is where it puts a row of the larger class on the margin."""
+    """Put `work` at w = 0, the intercept where a row of the larger class is on the margin."""
     clear_vertex(work)
     if family.n_free == 0:
         return
@@ -124,8 +124,17 @@ def solve_multipliers(family, work):
 
 
 @bare_kernel
-def settle_on_margin(family, y, work):
-    """Put the margin rows at 1 itself, with one step of refinement, and read the multipliers off."""
+def read_multipliers(y, work):
+    """Write the multipliers of the margin rows from the signed ones, free of rounding outside."""
+    for p in range(work.counts[K]):
+        row = work.vertex.rows[p]
+        work.multipliers[row] = min(1.0, max(0.0, y[row] * work.signed[row]))
+        work.signed[row] = y[row] * work.multipliers[row]
+
+
+@bare_kernel
+def settle_on_margin(family, work):
+    """Put the margin rows at 1 itself, refined once."""
     k, vertex = work.counts[K], work.vertex
     for p in range(k):
         vertex.image[p] = vertex.pins[p]
@@ -137,7 +146,3 @@ def settle_on_margin(family, y, work):
     for a in range(k):
         work.coef[a] += work.gradient[a]
     write_scores(family, work)
-    for p in range(k):
-        row = vertex.rows[p]
-        work.multipliers[row] = min(1.0, max(0.0, y[row] * work.signed[row]))
-        work.signed[row] = y[row] * work.multipliers[row]

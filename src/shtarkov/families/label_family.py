@@ -19,8 +19,10 @@ from shtarkov.types import Floats, Ints, Status
 
 OK = int(Status.OK)
 CAPACITY = int(Status.CAPACITY)
+# Returned beside the statuses by a solve that was given up because the minimum is above its limit.
+ABOVE_LIMIT = -1
 # The largest part by which ties of the hinge are parted, and what spreads the parts evenly.
-SPREAD = 2e-10
+SPREAD = 4e-10
 # Columns looked at between two looks at all.
 SHORT_LIST = 16
 GOLDEN = 0.6180339887498949
@@ -82,7 +84,9 @@ class LabelWork(NamedTuple):
     `coef`, `gradient` and `direction` are in use; signs are 0 for the intercept. `values`
     holds (primal, dual, loss, norm, half squares, stiffness) of the last solution. Rows: `scores`
     are x_i'w + b, `multipliers` those of the loss, `signed` their product with the labels,
-    `centres` the smoothed hinge's, `weights` the curvatures `gram` was made with.
+    `centres` the smoothed hinge's, `weights` the curvatures `gram` was made with. The hinge without
+    a ridge has no use for `gram` and `chol`, which are empty: its face is the `vertex`, whose
+    inverse is what FACTORED and CHANGES then speak of.
     """
 
     active: Ints
@@ -174,7 +178,7 @@ def new_label_work(family, capacity):
         np.zeros(5, np.int64),
         new_vertex(n_columns, n, in_vertex),
     )
-    if family.n_free == 1 and in_gram > 0:
+    if family.n_free == 1:
         append_column(family, n_columns - 1, 0.0, work)
     return work
 
@@ -223,16 +227,17 @@ def copy_vertex(source, destination, k):
 
 @kernel
 def append_column(family, column, sign, work):
-    """Put one column at the end of the active set, coefficient zero, and extend `gram`."""
+    """Put one column at the end of the active set, coefficient zero, and extend a held `gram`."""
     k = work.counts[K]
     if k == work.active.size:
         return CAPACITY
-    values = family.Xt[column]
-    for i in range(values.size):
-        work.scratch[i] = work.weights[i] * values[i]
-    for a in range(k):
-        work.gram[k, a] = dot(family.Xt[work.active[a]], work.scratch)
-    work.gram[k, k] = dot(values, work.scratch)
+    if work.gram.size > 0:
+        values = family.Xt[column]
+        for i in range(values.size):
+            work.scratch[i] = work.weights[i] * values[i]
+        for a in range(k):
+            work.gram[k, a] = dot(family.Xt[work.active[a]], work.scratch)
+        work.gram[k, k] = dot(values, work.scratch)
     work.active[k] = column
     work.signs[k] = sign
     work.coef[k] = 0.0

@@ -4,7 +4,7 @@
 hinge max(0, 1 - m); squared hinge, half of its square; logistic ln(1 + exp(-m)). The multiplier is
 minus the derivative in m; it lies in [0, 1], or in [0, inf) for the squared hinge.
 
-The hinge has no curvature. Its solver minimises the smoothed hinge
+The hinge has no curvature. With a ridge, its solver minimises the smoothed hinge
 max over a in [0, 1] of a (1 - m) - (a - centre)^2 / (2 stiffness), whose multiplier is
 clip(centre + stiffness (1 - m), 0, 1), and moves the centres to the multipliers (the proximal point
 method on the dual, which ends at the hinge's own solution). With stiffness 1, centre 0 and no upper

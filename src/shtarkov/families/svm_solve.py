@@ -1,11 +1,11 @@
 # mypy: allow-untyped-defs, allow-untyped-calls
 """The exact sparse classifier at a vector of labels, warm-started, with its duality gap.
 
-Objective: sum_i loss(y_i f_i) + lam * |w|_1 + half ridge * |w|^2 (no 1/n). Columns whose
+Objective: sum_i loss(y_i f_i) + lam * |w|_1 + half ridge * |w|^2, no 1/n. Without a ridge the hinge
+is a linear programme and goes from vertex to vertex (`hinge_solve`). Otherwise columns whose
 correlation with the signed multipliers passes lam enter; the face is settled (`svm_face`), for the
 hinge by moving the centres of its smoothed form to the multipliers until they stay; and so on until
-no column violates. The dual point that certifies it: the multipliers, scaled into the polytope
-|X'(y a)| <= lam when there is no ridge. Slow twin: linear programming (tests).
+no column violates (`svm_certificate`). Slow twin: linear programming (tests).
 
 A call may carry a `limit`: as soon as the dual value passes it the minimum is known to lie above,
 and the call ends with ABOVE_LIMIT (a proposal is then rejected without being solved).
@@ -19,8 +19,9 @@ import numpy as np
 
 from shtarkov._jit import kernel
 from shtarkov.families.active_work import correlate
-from shtarkov.families.hinge_solve import ABOVE_LIMIT, relax_hinge
+from shtarkov.families.hinge_solve import relax_hinge
 from shtarkov.families.label_family import (
+    ABOVE_LIMIT,
     DUAL,
     FACTORED,
     PRIMAL,
@@ -160,8 +161,6 @@ def start_at_zero(family, y, work):
         work.scores[i] = 0.0
         work.centres[i] = 1.0 if family.loss == HINGE else 0.0
         work.weights[i] = 0.0
-    if has_vertices(family):
-        return
     if family.n_free == 1:
         append_column(family, family.Xt.shape[0] - 1, 0.0, work)
     update_multipliers(family, y, work)

@@ -24,8 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shtarkov._jit import bare_kernel, kernel
+from shtarkov._jit import bare_kernel, inlined_kernel, kernel
 from shtarkov.families.label_family import (
+    ABOVE_LIMIT,
     NORM,
     PRIMAL,
     LabelWork,
@@ -33,7 +34,7 @@ from shtarkov.families.label_family import (
     new_label_work,
 )
 from shtarkov.families.svm_losses import HINGE, LOGISTIC, loss_value
-from shtarkov.families.svm_solve import ABOVE_LIMIT, relax_labels, start_at_zero
+from shtarkov.families.svm_solve import relax_labels, start_at_zero
 from shtarkov.types import Floats, Ints, Status
 
 OK = int(Status.OK)
@@ -156,7 +157,7 @@ def accept(state):
         state.y[i] = state.y_proposed[i]
 
 
-@kernel
+@inlined_kernel
 def flip_one(family, target, move, state, row, rng):
     """Try to flip one label; return (status, labels flipped, accepted)."""
     first = 0.0  # log-probability of passing the screen
@@ -244,7 +245,7 @@ def propose_block(state, rng):
     return flipped
 
 
-@kernel
+@inlined_kernel
 def flip_block(family, target, move, state, rng):
     """Try to flip a random block of labels; return (status, labels flipped, accepted)."""
     drift, y, proposed = move.drift, state.y, state.y_proposed
@@ -266,7 +267,7 @@ def flip_block(family, target, move, state, rng):
     return (OK if status == ABOVE_LIMIT else status), 0, 0
 
 
-@kernel
+@inlined_kernel
 def move_labels(family, target, move, state, rng):
     """Make one move; return (status, labels flipped, accepted)."""
     if move.scan == BLOCKS or move.scan == PAIRS:

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from shtarkov.errors import InvalidProblem
-from shtarkov.families.label_family import PRIMAL, new_label_work
+from shtarkov.families.label_family import ABOVE_LIMIT, PRIMAL, new_label_work
 from shtarkov.families.label_problems import SparseLogistic, SparseSVM, check_labels
 from shtarkov.families.sparse_svm import (
     label_family,
@@ -15,7 +15,7 @@ from shtarkov.families.sparse_svm import (
     largest_lam_max,
     solve_labels,
 )
-from shtarkov.families.svm_solve import ABOVE_LIMIT, relax_labels, start_at_zero
+from shtarkov.families.svm_solve import relax_labels, start_at_zero
 from shtarkov.types import Status
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
@@ -193,6 +193,8 @@ def test_one_class_costs_nothing_with_an_intercept(rng, loss):
     X = rng.standard_normal((20, 3))
     fit = solve_labels(problem_of(X, loss, fit_intercept=True), np.ones(20), 1.0)
     assert fit.objective == pytest.approx(0.0, abs=1e-6)
+    assert fit.intercept > 0.0
+    assert np.count_nonzero(fit.coef) == 0
 
 
 @pytest.mark.needs_jit
