@@ -11,7 +11,7 @@ import scipy.sparse
 
 import shtarkov
 from shtarkov import ElasticNet, GroupLasso, Lasso, NuclearNorm, SparseLogistic, SparseSVM
-from shtarkov.errors import InvalidProblem
+from shtarkov.errors import InvalidProblem, NotConverged
 from tests.inputs_table import spoiled
 
 N, D, TARGETS = 20, 4, 2
@@ -178,6 +178,17 @@ def test_a_penalty_that_is_none_is_refused(make, X, lam):
         shtarkov.complexity(make(X), lam)
     with pytest.raises(InvalidProblem, match="lam"):
         shtarkov.complexity_path(make(X), [1.0, lam])
+
+
+def test_labels_at_a_tiny_penalty_are_computed_or_refused_with_the_remedy(of_labels, X):
+    rows = X[:6]
+    at_small = shtarkov.complexity(of_labels(rows), 0.1, method="enumerate").ln_c
+    try:
+        at_tiny = shtarkov.complexity(of_labels(rows), 1e-9, method="enumerate").ln_c
+    except NotConverged as error:
+        assert "raise the penalty" in str(error)  # noqa: PT017
+    else:
+        assert at_small < at_tiny <= 6.0 * np.log(2.0)
 
 
 def test_more_draws_than_memory_holds_are_refused(make, X):

@@ -63,6 +63,9 @@ def test_missing_values_become_nan_where_that_is_allowed(tmp_path):
         ("a,y\n1,2\n1\n", {}, "row 3 of .* has 1 values, the header 2 names"),
         ("a,a,y\n1,2,3\n", {}, "more than one column named 'a'"),
         ("1,2\n3,4\n", {"target": "2"}, "first line of .* is all numbers"),
+        ("a,y\n1,good\n", {}, "row 1 holds 'good'; for labels of two values use --family sparse"),
+        ("a,y\n1,2\n1,\n", {}, "column 'y' has 1 missing .* value; drop those rows"),
+        ("a;y\n1,5;2\n", {}, "row 1 holds '1,5'; write decimals with a point"),
         ("a,y\n", {}, "at least one row of numbers"),
         ("", {}, "at least one row of numbers"),
     ],
@@ -80,6 +83,8 @@ def test_files_that_cannot_be_read(tmp_path):
         read_table(tmp_path, None, "y")
     with pytest.raises(InvalidProblem, match="not text in UTF-8"):
         read_table(write(tmp_path, "ä,y\n1,2\n", encoding="latin-1"), None, "y")
+    with pytest.raises(InvalidProblem, match="is a workbook; save its sheet as CSV"):
+        read_table(write(tmp_path, "PK", "book.xlsx"), None, "y")
     with pytest.raises(InvalidProblem, match="name one table"):
         read_table(None, None, "y")
     with pytest.raises(InvalidProblem, match="no demo 'iris'"):

@@ -14,6 +14,7 @@ from shtarkov.errors import InvalidProblem
 from shtarkov.types import Floats
 
 DELIMITERS = ",;\t|"
+WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 MISSING = {"", "na", "n/a", "nan", "null", "none", "."}
 DEMOS = ("diabetes",)
 
@@ -70,10 +71,11 @@ def read_table(
     place_of_y = None if target is None else names.index(target)
     wanted = kept if labels or place_of_y is None else [*kept, place_of_y]
     numbers: dict[int | None, Any] = {
-        place: _as_numbers(columns[place], names[place], file) for place in wanted
+        place: _as_numbers(columns[place], names[place], file, is_target=place == place_of_y)
+        for place in wanted
     }
     if not allow_missing:
-        _refuse_missing({names[place]: numbers[place] for place in wanted})
+        _refuse_missing({names[place]: numbers[place] for place in wanted}, target)
     if labels and place_of_y is not None:
         numbers[place_of_y] = _as_labels(columns[place_of_y], names[place_of_y])
     return Table(
@@ -102,6 +104,9 @@ def _read_file(file: Path) -> tuple[list[str], list[Any]]:
         raise InvalidProblem(msg)
     if file.is_dir():
         msg = f"{file} is a folder; name a CSV or Parquet file in it"
+        raise InvalidProblem(msg)
+    if file.suffix.lower() in WORKBOOKS:
+        msg = f"{file} is a workbook; save its sheet as CSV and name that file"
         raise InvalidProblem(msg)
     if file.suffix.lower() in (".parquet", ".pq"):
         names, columns = _read_parquet(file)
@@ -162,7 +167,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _as_numbers(column: Any, name: str, file: Path | None) -> Floats:
+def _as_numbers(column: Any, name: str, file: Path | None, *, is_target: bool) -> Floats:
     """Turn one column into numbers, with NaN where a value is missing."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
         return column.astype(np.float64)
@@ -177,10 +182,19 @@ def _as_numbers(column: Any, name: str, file: Path | None) -> Floats:
         except ValueError:
             msg = (
                 f"column {name!r} of {file} is not numeric: row {place + 1} holds {text[:40]!r}; "
-                f"encode it as numbers, or leave it out with --drop {_quoted(name)}"
+                f"{_number_advice(text, name, is_target)}"
             )
             raise InvalidProblem(msg) from None
     return numbers
+
+
+def _number_advice(text: str, name: str, is_target: bool) -> str:
+    """Say what to do about a text where a number is needed."""
+    if _is_number(text.replace(",", ".")):
+        return "write decimals with a point"
+    if is_target:
+        return "for labels of two values use --family sparse-svm or sparse-logistic"
+    return f"encode it as numbers, or leave it out with --drop {_quoted(name)}"
 
 
 def _as_labels(column: Any, name: str) -> Any:
@@ -207,7 +221,7 @@ def _as_labels(column: Any, name: str) -> Any:
     return values
 
 
-def _refuse_missing(columns: dict[str, Floats]) -> None:
+def _refuse_missing(columns: dict[str, Floats], target: str | None) -> None:
     counts = {name: int(np.sum(~np.isfinite(values))) for name, values in columns.items()}
     bad = {name: count for name, count in counts.items() if count}
     if not bad:
@@ -216,9 +230,13 @@ def _refuse_missing(columns: dict[str, Floats]) -> None:
     rest = [repr(other) for other in bad if other != name]
     others = f" (so have {', '.join(rest[:5])}{', ...' if len(rest) > 5 else ''})" if rest else ""
     values = "value" if count == 1 else "values"
+    found = f"column {name!r} has {count} missing or infinite {values}{others}"
+    if name == target:
+        msg = f"{found}; drop those rows: it is the column to explain"
+        raise InvalidProblem(msg)
     msg = (
-        f"column {name!r} has {count} missing or infinite {values}{others}; fill them in, drop "
-        f"those rows, or leave the column out with --drop {_quoted(name)}"
+        f"{found}; fill them in, drop those rows, or leave the column out with "
+        f"--drop {_quoted(name)}"
     )
     raise InvalidProblem(msg)
 
