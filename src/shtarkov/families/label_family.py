@@ -8,6 +8,7 @@ solver (`families.svm_solve`), moved from one vector of labels to the next.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -21,11 +22,12 @@ OK = int(Status.OK)
 CAPACITY = int(Status.CAPACITY)
 # Returned beside the statuses by a solve that was given up because the minimum is above its limit.
 ABOVE_LIMIT = -1
-# The largest part by which ties of the hinge are parted, and what spreads the parts evenly.
+# The largest part by which ties of the hinge are parted.
 SPREAD = 4e-10
 # Columns looked at between two looks at all.
 SHORT_LIST = 16
-GOLDEN = 0.6180339887498949
+# Digits of sines this far down have no pattern: evenly spread parts would have equal differences.
+NOISE = 43758.5453
 
 
 class LabelFamily(NamedTuple):
@@ -126,7 +128,7 @@ def spread(size, sign):
     """Return factors that leave one by different parts of `SPREAD`."""
     factors = np.ones(size)
     for i in range(size):
-        factors[i] += sign * SPREAD * ((GOLDEN * (i + 1)) % 1.0)
+        factors[i] += sign * SPREAD * ((NOISE * math.sin(i + 1.0)) % 1.0)
     return factors
 
 

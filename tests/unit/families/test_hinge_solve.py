@@ -55,8 +55,7 @@ def test_flips_end_at_the_linear_programmes_minimum(rng, design, intercept):
             assert warm.values[PRIMAL] == pytest.approx(wanted, abs=1e-7)
         most = max(most, warm.counts[K])
     assert most > 1 + intercept
-    # Scores do not depend on the start, but where whole numbers tie to more digits than are parted.
-    assert moved <= (FLIPS // 100 if design in ("signs", "equal rows") else 0)
+    assert moved == 0  # the exact ratio of two labelings needs scores that know no start
 
 
 def test_the_margin_rows_are_as_many_as_active_columns(rng):
