@@ -30,7 +30,7 @@ from shtarkov.seeds import resolve_seed
 from shtarkov.settings import check_run
 
 # The error of the bridge is known only afterwards: draws are raised to what it asks for.
-BRIDGE_TRIES = 4
+BRIDGE_TRIES = 8
 METHODS = ("auto", "closed_form", "enumerate", "path", "bridge")
 
 

