@@ -9,7 +9,6 @@ Slow twins: `closed_form.lasso_ln_c` and `enumeration`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,9 +29,6 @@ from shtarkov.complexity.rung import Rung
 from shtarkov.families.observables import K
 from shtarkov.progress import Meter, Progress
 from shtarkov.types import Floats, Ints
-
-# Histograms of k this far apart share a tenth of their draws.
-APART = 2.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +83,6 @@ def luckiness_ladder(
     seed: int,
     bar: Progress,
     max_draws: int,
-    overlapping: bool = False,
 ) -> LuckinessLadder:
     """Sample tau from `high` to `low` until every ln C ratio to tau = lam is known.
 
@@ -97,7 +92,6 @@ def luckiness_ladder(
     low, high : the ends of the ladder in units of sigma; widened to hold tau = lam
     std_error : wanted for ln C(tau) - ln C(lam), in nats
     bar : told of `METER_UNITS` steps
-    overlapping : put the rungs so close that histograms of k at neighbours share draws
     """
     kappa = float(family.lam)
     ends = math.log(min(low, kappa)), math.log(max(high, kappa))
@@ -124,8 +118,6 @@ def luckiness_ladder(
         return nodes, rungs, stopped
 
     count = smallest_rule(guess, *ends, 0.1 * std_error)
-    while overlapping and count < NODE_COUNTS[-1] and _largest_step(guess, *ends, count) > APART:
-        count = NODE_COUNTS[NODE_COUNTS.index(count) + 1]
     nodes, rungs, stopped = sampled(count)
     while _unresolved(nodes, rungs) > std_error and count < NODE_COUNTS[-1]:
         if stopped == ladder.INTERRUPTED:
@@ -133,13 +125,6 @@ def luckiness_ladder(
         count = NODE_COUNTS[NODE_COUNTS.index(count) + 1]
         nodes, rungs, stopped = sampled(count)
     return _ladder(kappa, nodes, rungs, stopped)
-
-
-def _largest_step(guess: Callable[[Floats], Floats], low: float, high: float, count: int) -> float:
-    """Give the largest step of the mean k between neighbours, in standard deviations (Poisson)."""
-    counts = guess(chebyshev_nodes(low, high, count))
-    middle = np.maximum(0.5 * (counts[1:] + counts[:-1]), 1.0)
-    return float(np.max(np.abs(np.diff(counts)) / np.sqrt(middle)))
 
 
 def _unresolved(nodes: Floats, rungs: list[Rung]) -> float:

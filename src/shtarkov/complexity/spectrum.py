@@ -253,7 +253,6 @@ class _Sampling:
             std_error=share,
             seed=self.seed + 1,
             bar=bar,
-            overlapping=True,
             **self.options,
         )
         return _assemble(self.problem, self.lam, self.sigma, matched, ladder, self.seed)
