@@ -189,7 +189,7 @@ def combine_histograms(
     tau, ln_c, error = (rates[0], 0.0, np.inf) if reference is None else reference
     anchor = _Anchor(float(tau), float(ln_c), float(error), sigma)
     total = counts.sum(axis=1)
-    ln_a, shift = _solve(total, weight, log_bias, anchor, None)
+    ln_a, shift = _solve(total, weight, log_bias, anchor, _first_shift(total, log_bias))
     left_out = [total - counts[:, group] for group in range(counts.shape[1])]
     replicates = np.array([_solve(each, weight, log_bias, anchor, shift)[0] for each in left_out])
     # On the scale of a_k: a bin only one group visited has error 1, not infinity.
@@ -259,8 +259,23 @@ def _group_counts(levels: list[Ints], n_bins: int, n_blocks: int) -> Floats:
     return counts
 
 
+def _first_shift(counts: Floats, log_bias: Floats) -> Floats:
+    """Guess the levels' -ln Z by integrating the mean of k over ln(1 / tau).
+
+    From zeros, Newton's method can leap where far levels share no draw, and not come back.
+    """
+    bins = np.arange(float(counts.shape[1]))
+    mean_k = (counts @ bins) / counts.sum(axis=1)
+    slope = log_bias[:, -1] / max(bins[-1], 1.0)  # ln(sigma^2 / tau)
+    order = np.argsort(slope)
+    steps = 0.5 * (mean_k[order][1:] + mean_k[order][:-1]) * np.diff(slope[order])
+    shift = np.empty(slope.size)
+    shift[order] = -np.concatenate([[0.0], np.cumsum(steps)])
+    return shift
+
+
 def _solve(
-    counts: Floats, weight: Floats, log_bias: Floats, anchor: _Anchor, start: Floats | None
+    counts: Floats, weight: Floats, log_bias: Floats, anchor: _Anchor, start: Floats
 ) -> tuple[Floats, Floats]:
     """Give ln a_k from histograms (L, K) of the levels, and the levels' -ln Z."""
     copies = weight @ counts
