@@ -10,14 +10,8 @@ Slow twin: all supports by least squares (tests/oracle/test_subset_code.py).
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
-from shtarkov.selection.subset_search import (
-    EXCHANGE_WORK,
-    Candidates,
-    column_gains,
-    independent,
-)
+from shtarkov.selection.subset_search import Candidates, independent, neighbourhood
 from shtarkov.types import Floats, Ints
 
 # Supports this many nats longer than the best weigh nothing.
@@ -63,42 +57,23 @@ def _add_neighbours(candidates: Candidates, support: Ints) -> None:
     current, basis, triangle = independent(candidates, support)
     along = basis.T @ candidates.y
     explained = float(along @ along)
-    inverse = scipy.linalg.solve_triangular(triangle, np.eye(current.size))
-    units = (inverse / np.linalg.norm(inverse, axis=1)[:, None]) @ basis.T
-    heights = units @ candidates.y
-    for leaving in range(current.size if current.size > 1 else 0):
-        candidates.add(np.delete(current, leaving), explained - float(heights[leaving] ** 2))
-    Xt, column_sq = candidates.Xt, candidates.column_sq
-    outside = np.ones(column_sq.size, dtype=bool)
-    outside[current] = False
-    in_span = Xt @ basis
-    distance_sq = column_sq - np.einsum("ij,ij->i", in_span, in_span)
-    correlation = Xt @ (candidates.y - basis @ along)
-    if current.size < candidates.max_size:
-        gains = column_gains(correlation, distance_sq, column_sq, outside)
-        gains[gains <= 0.0] = -np.inf
-        for entering in _heaviest(candidates, current.size + 1, explained + gains):
-            candidates.add([*current, entering], explained + float(gains[entering]))
-    if current.size * Xt.size > EXCHANGE_WORK:
-        return
-    shares = Xt @ units.T
-    gains = column_gains(
-        correlation[:, None] + shares * heights,
-        distance_sq[:, None] + shares**2,
-        column_sq[:, None],
-        outside[:, None],
-    )
-    gains[gains <= 0.0] = -np.inf
-    gains -= heights**2
-    for place in _heaviest(candidates, current.size, explained + gains.ravel()):
+    near = neighbourhood(candidates, current, basis, triangle, along)
+    if current.size > 1:
+        for leaving, gain in enumerate(near.removals):
+            candidates.add(np.delete(current, leaving), explained + float(gain))
+    for entering in _heaviest(candidates, current.size + 1, explained + near.additions):
+        candidates.add([*current, entering], explained + float(near.additions[entering]))
+    for place in _heaviest(candidates, current.size, explained + near.exchanges.ravel()):
         entering, leaving = divmod(place, current.size)
         exchanged = [*np.delete(current, leaving), entering]
-        candidates.add(exchanged, explained + float(gains[entering, leaving]))
+        candidates.add(exchanged, explained + float(near.exchanges[entering, leaving]))
 
 
 def _heaviest(candidates: Candidates, size: int, explained_sq: Floats) -> list[int]:
     """Pick from supports of one size those that weigh something beside the best found so far."""
     count = min(MOST_NEIGHBOURS, explained_sq.size)
+    if count == 0:
+        return []
     most = np.argpartition(explained_sq, -count)[-count:]
     most = most[np.isfinite(explained_sq[most])]
     deltas = candidates.length.delta(np.full(most.size, size), explained_sq[most])

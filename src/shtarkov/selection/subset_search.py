@@ -16,6 +16,7 @@ Slow twin: all supports by least squares (tests/oracle/test_subset_code.py).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -207,47 +208,73 @@ def polish(candidates: Candidates, support: ArrayLike) -> None:
         current = best[1]
 
 
-def _best_moves(
+class Neighbourhood(NamedTuple):
+    """What each change of one column adds to the explained squared length; -inf where it cannot be.
+
+    Attributes
+    ----------
+    removals : (k,) by place in the support
+    additions : (D,)
+    exchanges : (D, k) entering column, leaving place; no rows where the table would cost too much
+    """
+
+    removals: Floats
+    additions: Floats
+    exchanges: Floats
+
+
+def neighbourhood(
     candidates: Candidates, current: Ints, basis: Floats, triangle: Floats, along: Floats
-) -> list[tuple[Ints, float]]:
-    """Best removal, addition and exchange, with what each adds to the explained squared length."""
+) -> Neighbourhood:
+    """Evaluate all supports one removal, addition or exchange away."""
     inverse = scipy.linalg.solve_triangular(triangle, np.eye(current.size))
     # Row i: the part of column i outside the others, of unit length.
     units = (inverse / np.linalg.norm(inverse, axis=1)[:, None]) @ basis.T
     heights = units @ candidates.y
-    out = int(np.argmin(heights**2))
-    moves = [(np.delete(current, out), -float(heights[out] ** 2))]
     Xt, column_sq = candidates.Xt, candidates.column_sq
     in_span = Xt @ basis
     distance_sq = column_sq - np.einsum("ij,ij->i", in_span, in_span)
     correlation = Xt @ (candidates.y - basis @ along)
     outside = np.ones(column_sq.size, dtype=bool)
     outside[current] = False
-    gains = column_gains(correlation, distance_sq, column_sq, outside)
-    best = int(np.argmax(gains))
-    if current.size < candidates.max_size and gains[best] > 0.0:
-        moves.append((np.append(current, best), float(gains[best])))
+    additions = _gains(correlation, distance_sq, column_sq, outside)
+    if current.size >= candidates.max_size:
+        additions = np.full(column_sq.size, -np.inf)
     if current.size * Xt.size > EXCHANGE_WORK:
-        return moves
+        return Neighbourhood(-(heights**2), additions, np.empty((0, current.size)))
     shares = Xt @ units.T  # (D, k)
-    gains = column_gains(
+    exchanges = _gains(
         correlation[:, None] + shares * heights,
         distance_sq[:, None] + shares**2,
         column_sq[:, None],
         outside[:, None],
     )
-    gains -= heights**2
-    entering, leaving = (int(i) for i in np.unravel_index(np.argmax(gains), gains.shape))
-    if gains[entering, leaving] > 0.0:
+    return Neighbourhood(-(heights**2), additions, exchanges - heights**2)
+
+
+def _best_moves(
+    candidates: Candidates, current: Ints, basis: Floats, triangle: Floats, along: Floats
+) -> list[tuple[Ints, float]]:
+    """Best removal, addition and exchange, with what each adds to the explained squared length."""
+    near = neighbourhood(candidates, current, basis, triangle, along)
+    out = int(np.argmax(near.removals))
+    moves = [(np.delete(current, out), float(near.removals[out]))]
+    best = int(np.argmax(near.additions))
+    if near.additions[best] > 0.0:
+        moves.append((np.append(current, best), float(near.additions[best])))
+    if near.exchanges.size == 0:
+        return moves
+    place = np.unravel_index(np.argmax(near.exchanges), near.exchanges.shape)
+    entering, leaving = (int(i) for i in place)
+    if near.exchanges[entering, leaving] > 0.0:
         exchanged = np.append(np.delete(current, leaving), entering)
-        moves.append((exchanged, float(gains[entering, leaving])))
+        moves.append((exchanged, float(near.exchanges[entering, leaving])))
     return moves
 
 
-def column_gains(
-    correlation: Floats, distance_sq: Floats, column_sq: Floats, allowed: Ints
-) -> Floats:
-    """Drop of the squared residual from each column that may enter and is not dependent."""
+def _gains(correlation: Floats, distance_sq: Floats, column_sq: Floats, allowed: Ints) -> Floats:
+    """Drop of the squared residual from each column that may enter and is not dependent, else -inf."""
     usable = allowed & (distance_sq > DEPENDENT_SHARE * column_sq)
-    gains: Floats = np.where(usable, correlation**2 / np.where(usable, distance_sq, 1.0), 0.0)
+    drop = correlation**2 / np.where(usable, distance_sq, 1.0)
+    gains: Floats = np.where(usable, drop, -np.inf)
     return gains

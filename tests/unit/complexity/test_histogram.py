@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.special import ndtr
-from scipy.stats import norm
 
 from shtarkov.complexity import closed_form, strata
 from shtarkov.complexity.histogram import combine_histograms, jackknife_error
@@ -139,16 +138,3 @@ def test_jackknife_of_a_mean_is_the_standard_error(rng):
 def test_bad_input(draws, taus, message):
     with pytest.raises(InvalidProblem, match=message):
         combine_histograms(draws, taus)
-
-
-def test_levels_far_apart_are_solved_from_a_good_start(rng):
-    # 200 orthonormal columns at lam = 1: k is binomial, and far levels share no draw.
-    taus = np.exp(np.linspace(np.log(1.0), np.log(0.02), 9))
-    inactive, active = 2.0 * norm.cdf(1.0) - 1.0, 2.0 * norm.pdf(1.0)
-    odds = active / taus / inactive
-    draws = [rng.binomial(200, odd / (1.0 + odd), (4, 2000)) for odd in odds]
-    found = combine_histograms(draws, taus, largest=200, reference=(1.0, 0.0, 0.0))
-    for tau, odd in zip(taus[1:], odds[1:], strict=True):
-        exact = 200.0 * np.log1p(odd) - 200.0 * np.log1p(odds[0])
-        value, error = found.ln_c(tau)
-        assert abs(value - exact) < 4.0 * error + 1e-9
