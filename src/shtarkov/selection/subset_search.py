@@ -273,7 +273,7 @@ def _best_moves(
 
 
 def _gains(correlation: Floats, distance_sq: Floats, column_sq: Floats, allowed: Ints) -> Floats:
-    """Drop of the squared residual from each column that may enter and is not dependent, else -inf."""
+    """Drop of the squared residual for each column that may enter; -inf for dependent ones."""
     usable = allowed & (distance_sq > DEPENDENT_SHARE * column_sq)
     drop = correlation**2 / np.where(usable, distance_sq, 1.0)
     gains: Floats = np.where(usable, drop, -np.inf)
